@@ -1,0 +1,7 @@
+export * from './codec.ts'
+export * from './durations.ts'
+export * from './errors.ts'
+export * from './ids.ts'
+export * from './limits.ts'
+export * from './retry.ts'
+export * from './words.ts'

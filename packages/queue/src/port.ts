@@ -1,0 +1,69 @@
+/**
+ * The doorbell. Nothing here is evidence of anything: a job says "look at this item", the ledger says what is true.
+ * Both backends (redis, postgres) pass the same contract suite, `queue.testsuite.ts`.
+ */
+
+/** All a job carries: ids only, never payloads. */
+export interface Doorbell {
+  readonly ledgerId: string
+  readonly runId: string
+  readonly seq: number
+  readonly generation: number
+}
+
+/** Which queue rings for an item: one per agent and version; splits have their own, served by producers. */
+export type Channel = { readonly kind: 'agent'; readonly agent: string; readonly version: string } | { readonly kind: 'split' }
+
+export interface Ring extends Doorbell {
+  readonly channel: Channel
+  /** Takeovers go to the head of the queue. */
+  readonly first: boolean
+  /** Shown on the board. */
+  readonly title: string
+}
+
+export type JobState = 'live' | 'missing' | 'ended'
+
+export interface Subscription {
+  /** Stops taking new jobs, waits up to `graceMs` for handlers under way, then closes for good. Never rejects, never hangs. */
+  close(graceMs: number): Promise<void>
+  /** Stops taking new jobs; handlers under way go on. */
+  pause(): void
+}
+
+export interface QueueOptions {
+  readonly backend: 'redis' | 'postgres'
+  /** `redis://…`, or `postgres://…` of the database that holds the queue (schema `pawl_queue`). */
+  readonly url: string
+  readonly ledgerId: string
+  /** Gets every connection error, throttled to one line per kind and 10 s. */
+  readonly onError: (error: Error, where: string) => void
+}
+
+export interface Queue {
+  readonly backend: 'redis' | 'postgres'
+  /** Resolves when the store answers; rejects within 10 s with a `PawlError` `QUEUE_UNREACHABLE` that names the host, never the password. */
+  ready(): Promise<void>
+  /** Adds the jobs (job id = jobId(runId, seq, generation)). Rejects within 5 s when the store is down; adding an id twice is harmless. */
+  ring(rings: readonly Ring[]): Promise<void>
+  /** Job by job, in order: still coming (waiting, delayed, prioritized, active), missing, or ended (completed, failed). */
+  stateOf(rings: readonly (Doorbell & { readonly channel: Channel })[]): Promise<JobState[]>
+  /** Takes jobs. The handler gets one doorbell at a time per slot, up to `concurrency` at once; a thrown error only fails the job. */
+  subscribe(channel: Channel, concurrency: number, handler: (bell: Doorbell, board: BoardJob) => Promise<unknown>): Promise<Subscription>
+  /**
+   * A key in the queue's store, set once. False: the store was emptied (or is new) since it was set, and was marked again.
+   * The caller then rings again for everything due.
+   */
+  checkMarker(): Promise<boolean>
+  /** One job per run in queue `pawl-runs`; its progress is items done of total. Best effort. */
+  showRun(runId: string, title: string, progress: { done: number; failed: number; blocked: number; total: number }, ended: boolean): Promise<void>
+  /** Names of this ledger's queues that exist now, for the board: `{ name, channel }`. */
+  names(): Promise<string[]>
+  close(): Promise<void>
+}
+
+/** What the board shows about the job in hand. Best effort: errors are swallowed. */
+export interface BoardJob {
+  progress(committedActions: number): void
+  log(line: string): void
+}

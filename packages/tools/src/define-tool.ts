@@ -1,0 +1,126 @@
+/**
+ * A tool says what it does to the world (`effect`) and, where that is not enough to be safe, how to find out
+ * afterwards (`verify`) or how to take it back (`undo`). Definitions that cannot keep the promise are refused here,
+ * when the program starts, not when the call is in doubt.
+ */
+import { durationMs, limits, PawlError, toolRetry, type Duration, type Effect, type RetryPolicy } from '@pawl/core'
+import type { z } from 'zod'
+import type { Verdict } from './verdict.ts'
+
+/** What `execute` gets beside its input. */
+export interface ExecuteContext {
+  /** The stable idempotency key: the same on every send of this call. Give it to the receiving system. */
+  readonly key: string
+  /** Aborts at the tool's timeout. Not at the loss of the lease: an answer under way is worth having. */
+  readonly signal: AbortSignal
+  readonly epoch: number
+  /** 1 for the first send of this call. */
+  readonly attempt: number
+  readonly deadline: Date
+  readonly runId: string
+  readonly itemKey: string
+  /** `fetch` that checks the guard again immediately before the request's bytes are written. */
+  readonly fetch: typeof globalThis.fetch
+  /** For tools that do not use `fetch`: call it immediately before the effect. Throws `NotSent` when the send window is over. */
+  guard(): void
+  /** Keeps a partial proof durably, now: an id the receiver gave, a file it wrote. `verify` gets it back. */
+  note(evidence: unknown): Promise<void>
+}
+
+/** A `transactional` tool also gets the completion's own transaction. Queries through `tx` commit with the completion or not at all. */
+export interface TransactionalContext extends ExecuteContext {
+  readonly tx: ToolTransaction
+}
+
+/** The SQL door of a transactional tool. */
+export interface ToolTransaction {
+  query<Row extends Record<string, unknown> = Record<string, unknown>>(text: string, values?: readonly unknown[]): Promise<{ rows: Row[]; rowCount: number }>
+}
+
+export interface VerifyContext {
+  readonly key: string
+  /** Everything `note` kept, and late answers of earlier holders, oldest first. */
+  readonly evidence: readonly unknown[]
+  readonly signal: AbortSignal
+  readonly fetch: typeof globalThis.fetch
+}
+
+export interface UndoDefinition<I, R> {
+  readonly tool: AnyTool
+  /** The undo call's input, kept as data with the completion. */
+  readonly input: (call: { input: I; result: R }) => unknown
+}
+
+export interface ToolDefinition<I, R> {
+  /** `mail.send`: lower case, digits, dots, dashes, underscores. */
+  readonly name: string
+  readonly version: string
+  /** Models and operators read it. */
+  readonly description: string
+  readonly effect: Effect
+  /** How long the receiver remembers a key. Past it a repeat is no longer safe. Default: for ever. */
+  readonly keyWindow?: Duration
+  /** Two simultaneous calls with one key are one effect: settling may repeat at once instead of waiting. */
+  readonly concurrent?: boolean
+  /** The call sets a state under a precondition (version, If-Match): may be repeated at once. */
+  readonly precondition?: boolean
+  readonly inputSchema: z.ZodType<I>
+  readonly outputSchema: z.ZodType<R>
+  /** The call's meaning, from its input. Without it the call is keyed by item and ordinal. */
+  readonly key?: (input: I) => readonly unknown[]
+  readonly timeout?: Duration
+  /** For sends the tool itself proved not applied. */
+  readonly retry?: Partial<RetryPolicy>
+  readonly execute: (input: I, context: TransactionalContext) => Promise<R>
+  readonly verify?: (input: I, context: VerifyContext) => Promise<Verdict<R>>
+  /** How long after the call an applied effect may stay invisible to `verify`. */
+  readonly settleWindow?: Duration
+  readonly undo?: UndoDefinition<I, R>
+}
+
+/** A checked definition with its defaults filled in. */
+export interface Tool<I = unknown, R = unknown> extends Omit<ToolDefinition<I, R>, 'retry' | 'timeout' | 'settleWindow' | 'keyWindow'> {
+  readonly kind: 'pawl.tool'
+  readonly timeoutMs: number
+  readonly settleWindowMs: number
+  /** Undefined: the receiver never forgets. */
+  readonly keyWindowMs: number | undefined
+  readonly retry: RetryPolicy
+}
+
+/** A tool whatever its input and result: used where tools are kept in maps. */
+// oxlint-disable-next-line typescript/no-explicit-any -- the one place where input and result are existential
+export type AnyTool = Tool<any, any>
+export type ToolMap = Readonly<Record<string, AnyTool>>
+
+const namePattern = /^[a-z0-9]([a-z0-9._-]{0,98}[a-z0-9])?$/
+
+function refuse(code: string, tool: string, sentence: string): never {
+  throw new PawlError(code, `Tool "${tool}": ${sentence}`, 'crash', { tool })
+}
+
+/** Registers a tool. Throws `BAD_TOOL…` naming the field and the way out. */
+export function defineTool<I, R>(definition: ToolDefinition<I, R>): Tool<I, R> {
+  const { name, effect } = definition
+  if (!namePattern.test(name)) refuse('BAD_TOOL_NAME', name, 'the name must be 1-100 characters of a-z, 0-9, ".", "-", "_" and begin and end with a letter or digit.')
+  if (!definition.version) refuse('BAD_TOOL', name, 'a version is missing. Write version: "1" and raise it when key, effect or undo change.')
+  if (effect === 'read' && definition.undo) refuse('BAD_TOOL_UNDO', name, 'a read changes nothing, so it has nothing to undo. Remove undo, or correct the effect.')
+  if (effect === 'transactional' && definition.verify) refuse('BAD_TOOL_VERIFY', name, 'a transactional call commits with its completion; there is never a doubt to verify. Remove verify.')
+  if (effect !== 'idempotent' && (definition.concurrent || definition.precondition || definition.keyWindow !== undefined)) {
+    refuse('BAD_TOOL', name, 'concurrent, precondition and keyWindow speak about repeated calls and belong to effect: "idempotent" only.')
+  }
+  const undoTool = definition.undo?.tool
+  if (undoTool && undoTool.effect === 'non-idempotent' && !undoTool.verify) {
+    refuse('BAD_TOOL_UNDO', name, `its undo "${undoTool.name}" is non-idempotent without verify: an interrupted compensation could not tell whether it was undone. Give the undo a verify or a key.`)
+  }
+  if (undoTool && undoTool.effect === 'read') refuse('BAD_TOOL_UNDO', name, `its undo "${undoTool.name}" only reads.`)
+  const { retry, timeout, settleWindow, keyWindow, ...rest } = definition
+  return Object.freeze({
+    ...rest,
+    kind: 'pawl.tool' as const,
+    timeoutMs: timeout === undefined ? limits.toolTimeoutMs : durationMs(timeout, `Tool "${name}" timeout`),
+    settleWindowMs: settleWindow === undefined ? limits.settleWindowMs : durationMs(settleWindow, `Tool "${name}" settleWindow`),
+    keyWindowMs: keyWindow === undefined ? undefined : durationMs(keyWindow, `Tool "${name}" keyWindow`),
+    retry: { ...toolRetry, ...retry },
+  })
+}

@@ -1,0 +1,15 @@
+import { defineConfig } from 'vitest/config'
+
+// Tests read the workspaces' sources through the private condition, so a stale build cannot pass for a fresh one.
+export default defineConfig({
+  resolve: { conditions: ['@pawl/source'] },
+  ssr: { resolve: { conditions: ['@pawl/source'], externalConditions: ['@pawl/source'] } },
+  test: {
+    include: ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.ts', 'examples/*/src/**/*.test.ts', 'tests/**/*.test.ts'],
+    globalSetup: ['tests/setup/services.ts'],
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    pool: 'forks',
+    maxWorkers: 2,
+  },
+})
