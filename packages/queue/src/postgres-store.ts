@@ -1,0 +1,76 @@
+/** BullMQ's own Postgres backend, in schema `pawl_queue`: no Redis at all. */
+import { PostgresConnection, PostgresQueueBackend, Queue, Worker, type BackendFactory, type IQueueBackend, type PostgresPoolConfig } from 'bullmq'
+import { settleWithin } from './failures.ts'
+import { eventsKept, restAfterFailedFetch, type JobQueue, type Store } from './store.ts'
+
+const schema = 'pawl_queue'
+/** Relation, function or schema is missing: somebody dropped it under us. */
+const droppedCodes = ['42P01', '42883', '3F000']
+
+/** BullMQ migrates under an advisory lock of its own, so any number of processes may start at once. */
+const configOf = (url: string, max: number): PostgresPoolConfig => ({
+  connectionString: url, schema, migrate: true, max,
+  connectionTimeoutMillis: 4_000, query_timeout: 10_000, keepAlive: true, keepAliveInitialDelayMillis: 10_000,
+})
+
+/** Connections of the producer, its queues, and the calls that still use them. */
+interface Generation { readonly connection: PostgresConnection; readonly queues: Map<string, JobQueue> }
+
+export function openPostgres(url: string, onError: (error: unknown, where: string) => void): Store {
+  let current: Generation | undefined
+
+  function open(): Generation {
+    if (current !== undefined) return current
+    const connection = new PostgresConnection(configOf(url, 4))
+    connection.on('error', (error: Error) => { onError(error, 'postgres') })
+    current = { connection, queues: new Map() }
+    return current
+  }
+  const sharing = (connection: PostgresConnection): BackendFactory<IQueueBackend> =>
+    (name, options) => new PostgresQueueBackend(connection, name, { ...options, connection: {} }, false)
+
+  return {
+    async answer() {
+      const { connection } = open()
+      await connection.waitUntilReady()
+      await connection.pool.query('select 1')
+    },
+    queue(name) {
+      const { connection, queues } = open()
+      const known = queues.get(name)
+      if (known !== undefined) return known
+      const queue: JobQueue = new Queue(name, { connection: {}, streams: eventsKept }, sharing(connection))
+      queue.on('error', (error) => { onError(error, name) })
+      queues.set(name, queue)
+      return queue
+    },
+    remember: () => Promise.resolve(),
+    async names(start) {
+      const { connection } = open()
+      await connection.waitUntilReady()
+      const { rows } = await connection.pool.query<{ queue: string }>(
+        'select queue from meta where starts_with(queue, $1) union select queue from job where starts_with(queue, $1) order by 1', [start])
+      return rows.map((row) => row.queue)
+    },
+    discard() {
+      const old = current
+      current = undefined
+      // Calls under way may still use it: all of them have met their deadline by then.
+      if (old !== undefined) setTimeout(() => { void old.connection.close().catch(() => undefined) }, 6_000).unref()
+    },
+    isEmptied: (error) => droppedCodes.includes(String((error as { code?: unknown }).code)),
+    buildWorker(name, processor, settings) {
+      const connection = new PostgresConnection(configOf(url, 3))
+      const factory: BackendFactory<IQueueBackend> = (queue, options) =>
+        restAfterFailedFetch(new PostgresQueueBackend(connection, queue, { ...options, connection: {} }, true, queue))
+      const worker = new Worker(name, processor, { ...settings, connection: {}, autorun: false }, factory)
+      return { worker, destroy: () => { void connection.close().catch(() => undefined) } }
+    },
+    buildFetcher: (name) => new Worker(name, undefined, { connection: {}, autorun: false }, sharing(open().connection)),
+    async close() {
+      const last = current
+      current = undefined
+      if (last !== undefined) await settleWithin(last.connection.close(), 2_000)
+    },
+  }
+}
