@@ -1,19 +1,16 @@
 /**
- * Holds a migrated export against the original: the same value, or the same behaviour over the fixed calls. Modules whose
- * results cannot be equal twice are compared by kind only; they are listed with the reason.
+ * Holds a migrated export against the original: the same value, or the same behaviour over the fixed calls.
  */
 import { runInThisContext } from 'node:vm'
 import { callsFor, methodCalls, type Call } from './inputs.ts'
 import { isCallable, observe, type Draw, type How } from './observe.ts'
 import { portrait } from './portrait.ts'
 import type { Receivers } from './receivers.ts'
+import { restore, StandIns } from './stand-ins.ts'
 
-const random = 'draws from Math.random, which it took hold of while loading'
-export const comparedByKind: ReadonlyMap<string, string> = new Map([
-  ...['_arraySample', '_arraySampleSize', '_arrayShuffle', '_baseRandom', '_baseSample', '_baseSampleSize', '_baseShuffle', '_shuffleSelf',
-    'random', 'sample', 'sampleSize', 'shuffle'].map((name): [string, string] => [`${name}.js`, random]),
-  ['now.js', 'reads the clock'],
-  ['uniqueId.js', 'counts per loaded copy'],
+/** Modules whose results cannot be the same twice: the part of a drawn result that is compared. */
+export const comparedInPart: ReadonlyMap<string, { readonly reason: string; readonly draw: Draw }> = new Map([
+  ['uniqueId.js', { reason: 'each loaded copy counts for itself', draw: (value: unknown) => portrait(value).replace(/\d+"$/, 'n"') }],
 ])
 
 export interface Sides {
@@ -28,8 +25,6 @@ export interface Sides {
 
 /** The first difference as a sentence, or undefined when there is none. */
 export function findDifference(sides: Sides): string | undefined {
-  const { setTimeout, clearTimeout } = globalThis
-  const { now } = Date
   const found: { difference?: string | undefined } = {}
   // A script's timeout is the only thing that ends a synchronous endless loop without a second thread.
   Object.defineProperty(globalThis, entry, { value: () => { found.difference = compare(sides) }, configurable: true })
@@ -41,8 +36,7 @@ export function findDifference(sides: Sides): string | undefined {
     return `did not finish its calls within ${sides.limitMs} ms`
   } finally {
     Reflect.deleteProperty(globalThis, entry)
-    Object.assign(globalThis, { setTimeout, clearTimeout })
-    Date.now = now
+    restore()
   }
 }
 
@@ -51,21 +45,23 @@ const entry = 'pawlExampleComparison'
 function compare(sides: Sides): string | undefined {
   const { migrated, original } = sides
   if (Object.is(migrated.value, original.value)) return undefined
-  const exactly = tell('its export', [portrait(original.value)], [portrait(migrated.value)])
+  const exactly = tell(() => 'its export', [portrait(original.value)], [portrait(migrated.value)])
   if (exactly !== undefined || !isCallable(original.value) || !isCallable(migrated.value)) return exactly
   const [before, after] = [original.value, migrated.value]
-  const draw: Draw = comparedByKind.has(sides.path) ? kindOf : portrait
+  const draw: Draw = comparedInPart.get(sides.path)?.draw ?? portrait
+  const [clockBefore, clockAfter] = [new StandIns(), new StandIns()]
+  const readsThis = /\bthis\b/.test(withoutComments(sides.originalSource))
   const compareCall = (call: Call, how: How, receiver: number): string | undefined => {
     const [from, to] = [original.receivers[receiver], migrated.receivers[receiver]]
-    const expected = observe(before, call, how, from?.make(), draw)
-    const actual = observe(after, call, how, to?.make(), draw)
-    return tell(describeCall(call, how, from?.name), expected, actual)
+    const expected = observe(before, call, { how, receiver: from?.make(), standIns: clockBefore, draw, watchGlobals: readsThis })
+    const actual = observe(after, call, { how, receiver: to?.make(), standIns: clockAfter, draw, watchGlobals: readsThis })
+    return tell(() => describeCall(call, how, from?.name), expected, actual)
   }
   for (const call of callsFor(sides.path)) {
     const difference = compareCall(call, 'call', 0)
     if (difference !== undefined) return difference
   }
-  if (!/\bthis\b/.test(withoutComments(sides.originalSource))) return undefined
+  if (!readsThis) return undefined
   for (const call of methodCalls) {
     const difference = compareCall(call, 'new', 0)
     if (difference !== undefined) return difference
@@ -77,11 +73,11 @@ function compare(sides: Sides): string | undefined {
   return undefined
 }
 
-function tell(what: string, expected: string[], actual: string[]): string | undefined {
+function tell(what: () => string, expected: string[], actual: string[]): string | undefined {
   const at = expected.findIndex((line, index) => line !== actual[index])
   const first = at >= 0 ? at : expected.length
   if (at < 0 && actual.length === expected.length) return undefined
-  return `${what}: the original ${excerpt(expected[first], actual[first])}, the migrated one ${excerpt(actual[first], expected[first])}`
+  return `${what()}: the original ${excerpt(expected[first], actual[first])}, the migrated one ${excerpt(actual[first], expected[first])}`
 }
 
 /** A line around the first place where it leaves the other one. */
@@ -95,10 +91,6 @@ function excerpt(line = 'did nothing more', other = ''): string {
 function describeCall(call: Call, how: How, receiver: string | undefined): string {
   const given = call.args(() => undefined).map((value) => portrait(value)).join(', ')
   return `${how === 'new' ? 'new ' : ''}called${receiver === undefined || receiver === 'undefined' ? '' : ` on ${receiver}`} with (${excerpt(given)})`
-}
-
-function kindOf(value: unknown): string {
-  return Array.isArray(value) ? `an array of ${value.length}` : typeof value
 }
 
 function withoutComments(source: string): string {

@@ -17,9 +17,10 @@ export class Pet {
   speak(word: unknown): string { return `${this.name} says ${String(word)}` }
 }
 
-function countArguments(..._: unknown[]): IArguments {
-  return arguments
+function argumentsOf(...given: unknown[]): IArguments {
+  return (function () { return arguments }).apply(undefined, given as [])
 }
+const sparse = (): unknown[] => { const made: unknown[] = []; made[1] = 1; made[3] = 2; return made }
 
 const people = (): object[] => [
   { user: 'barney', age: 36, active: true, at: { city: 'Ürümqi', tags: ['x'] } },
@@ -35,10 +36,10 @@ const values: readonly (() => unknown)[] = [
   () => undefined, () => null, () => true, () => 0, () => -0, () => NaN, () => 3, () => -2.5, () => 10n,
   () => '', () => 'fooBar baz-Qux_42', () => '  déjà vu Straße 👩‍👩‍👧 𝒳y  ', () => '<a href="x">&amp;\'`</a>', () => 'b.c[1].d', () => '0x1f',
   () => Symbol.for('s'), () => Symbol.iterator,
-  () => [], () => [3, 1, 2, 1], () => mixed(), () => [[1, [2, [3, [4]]]], 5], () => people(), () => [, 1, , 2], () => [['a', 1], ['b', 2]],
+  () => [], () => [3, 1, 2, 1], () => mixed(), () => [[1, [2, [3, [4]]]], 5], () => people(), () => sparse(), () => [['a', 1], ['b', 2]],
   () => nested(), () => cyclic(), () => new Pet(), () => Object.create({ inherited: 1 }, { own: { value: 2, enumerable: true } }) as unknown,
   () => Object.assign(Object.create(null), { a: 1 }) as unknown, () => ({ length: 2, 0: 'x', 1: 'y' }), () => ({ [Symbol.for('k')]: 1, toString: null }),
-  () => Object.freeze({ a: 1, b: 2 }), () => Object.freeze([2, 1]), () => countArguments(1, 2, 3),
+  () => Object.freeze({ a: 1, b: 2 }), () => Object.freeze([2, 1]), () => argumentsOf(1, 2, 3),
   () => new Map<unknown, unknown>([['a', { b: 1 }], [NaN, 2]]), () => new Set([1, 'a', NaN]), () => new WeakMap(), () => new WeakSet(),
   () => Buffer.from('héllo'), () => new Uint8Array([1, 2, 255]), () => new Float64Array([0.5, -0]), () => new BigInt64Array([1n]),
   () => new Uint8Array([1, 2, 3]).buffer, () => new DataView(new Uint8Array([1, 2, 3, 4]).buffer, 1, 2),
@@ -71,7 +72,7 @@ const pairs: readonly Call[] = [
   call(() => [NaN, NaN]), call(() => [4.256, 2]), call(() => ['10', 2]), call(() => [1, 'b']), call(() => [Symbol.for('s'), 1]), call(() => [null, 'a']), call(() => ['a', { a: 1 }]), call(() => [2n, 3n]),
   call(() => [Buffer.from('abc'), true]), call(() => [Buffer.from('abc'), Buffer.from('abc')]), call(() => [new Uint8Array([1, 2]), true]), call(() => [new Map([['a', 1]]), new Map([['a', 1]])]),
   call(() => [new Set([[1]]), new Set([[1]])]), call(() => [new Date(0), new Date(0)]), call(() => [/a/g, /a/g]), call(() => [new Error('x'), new Error('x')]),
-  call(() => [Object.freeze({ a: 1, b: 2 }), 'a']), call(() => [Object.freeze({ a: 1, b: 2 }), { a: 3, c: 4 }]), call(() => [Object.freeze([3, 1, 2]), [1, 9]]), call(() => [Object.freeze([3, 1]), 0]),
+  call(() => [Object.freeze({ a: 1, b: 2 }), 'a']), call(() => [Object.freeze({ a: 1, b: 2 }), { a: 3, c: 4 }]), call(() => [Object.freeze([3, 1, 2]), [1, 9]]), call(() => [Object.freeze([3, 1]), 0]), call((log) => [Object.freeze({ a: 1 }), { f: sum(log) }]),
   call(() => ['<%= a %> ${b} <%- c %>', { variable: 'o' }]), call(() => ['{{a}}', { interpolate: /{{([\s\S]+?)}}/g }]),
 ]
 
@@ -84,7 +85,7 @@ const longer: readonly Call[] = [
   call(() => [{}, nested(), { b: { c: [7] } }]), call(() => [new Pet(), nested(), new Pet()]), call(() => [{ a: Buffer.from('x') }, { a: Buffer.from('yz'), m: new Map([[1, 2]]) }]),
   call(() => [Object.freeze({ a: 1 }), 'a', 2]), call(() => [Object.freeze({ a: 1 }), ['b'], 2, undefined]), call(() => [Object.freeze([3, 1, 2]), 0, 1, 2]), call(() => [Object.freeze([3, 1, 2]), 1, [7, 8], 9]),
   call(() => [people(), ['active', 'age'], ['asc', 'desc']]), call(() => [[3, 1, 2, 1], 9, 1, 3]), call(() => [[3, 1, 2], [1], [2, 3]]), call(() => [['a', 'b'], [1, 2], [true, false]]),
-  call(() => [1, 5, 2]), call(() => [5, 1, -2]), call(() => [3, 2, 4]), call(() => [0, 3, 0]), call(() => [10, -5, 5]), call(() => ['foo', 8, '_-']), call(() => ['ab', 5, '👩']), call(() => ['a-b-c', '-', 2]), call(() => ['foo bar', /o/g, '0']),
+  call(() => [1, 5, 2]), call(() => [5, 1, -1]), call(() => [3, 2, 4]), call(() => [0, 3, 0]), call(() => [10, -5, 5]), call(() => ['foo', 8, '_-']), call(() => ['ab', 5, '👩']), call(() => ['a-b-c', '-', 2]), call(() => ['foo bar', /o/g, '0']),
   call(() => ['foo bar baz', { length: 8, separator: /,? +/ }, undefined]), call(() => ['abc', 'c', 1]), call((log) => [sum(log), { placeholder: {} }, 1, 2]), call((log) => [{ f: selfOf(log), x: 1 }, 'f', 1, 2]),
   call((log) => [sum(log), 10, { leading: true, trailing: true }]), call((log) => [[3, 1, 2], identityOf(log), same(log)]), call((log) => [[sum(log)], true, sum(log)]),
   call((log) => [[3, 1, 2], isBig(log), 2, true]), call((log) => [[3, 1, 2], sum(log), 0, false, identityOf(log)]), call(() => [nested(), nested(), 3]), call((log) => [nested(), nested(), 1, same(log), identityOf(log)]),

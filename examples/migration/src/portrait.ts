@@ -5,13 +5,12 @@
  * and the original and its migrated copy never share one.
  *
  * Left out of functions, because they are not the module's behaviour: `caller` and `arguments` (an engine's leftovers of
- * sloppy functions), `prototype.constructor`, and `toString`, which lodash sets or not depending on how many
- * functions it wrapped within the last 16 ms.
+ * sloppy functions) and `constructor`.
  */
 import { types } from 'node:util'
 
 const known = nameBuiltIns()
-const notShown: ReadonlySet<string | symbol> = new Set(['caller', 'arguments', 'toString', 'name', 'length'])
+const notShown: ReadonlySet<string | symbol> = new Set(['caller', 'arguments', 'name', 'length'])
 const maxDepth = 7
 
 export function portrait(value: unknown): string {
@@ -75,7 +74,7 @@ function drawProperties(value: object, inner: (part: unknown) => string): string
     const found = Object.getOwnPropertyDescriptor(value, key)
     if (!found || (isFunction && key === 'prototype' && isBarePrototype(found.value))) continue
     const flags = `${found.writable === false ? 'r' : ''}${found.enumerable === true ? '' : 'h'}${found.configurable === true ? '' : 'f'}`
-    const shown = found.get || found.set ? `get ${inner(found.get)} set ${inner(found.set)}` : inner(found.value)
+    const shown = 'get' in found ? `get ${inner(Reflect.get(found, 'get'))} set ${inner(Reflect.get(found, 'set'))}` : inner(found.value)
     drawn.push(`${String(key)}${flags === '' ? '' : `[${flags}]`}: ${shown}`)
   }
   return drawn.length === 0 ? '' : `{ ${drawn.join(', ')} }`
@@ -91,7 +90,7 @@ function nameBuiltIns(): Map<object, string> {
   const add = (owner: object, prefix: string, levels: number): void => {
     for (const key of Reflect.ownKeys(owner)) {
       const found = Object.getOwnPropertyDescriptor(owner, key)
-      for (const value of [found?.value, found?.get]) {
+      for (const value of [found?.value, found && Reflect.get(found, 'get')] as unknown[]) {
         if (!isObject(value) || names.has(value)) continue
         names.set(value, `${prefix}${String(key)}`)
         if (levels > 0) add(value, `${prefix}${String(key)}.`, levels - 1)
