@@ -1,0 +1,19 @@
+-- reason_holds: does what an item waits for still stand? Called with the item's row locked.
+-- in_doubt: an action of the item (for a settler: of the run) is still in doubt. key: the owner of the key has not settled it.
+-- Every other reason is lifted by a person only.
+create or replace function pawl.reason_holds(p_run uuid, p_seq integer, p_reason text, p_detail text) returns boolean
+language plpgsql as $$
+declare owner record;
+begin
+  if p_reason = 'in_doubt' then
+    return exists (select 1 from pawl.actions a where a.run_id = p_run and a.status = 'in_doubt'
+      and (a.item_seq = p_seq or exists (select 1 from pawl.items i where i.run_id = p_run and i.seq = p_seq and i.kind in ('compensate', 'settle'))));
+  elsif p_reason = 'key' then
+    select a.status, i.status as item_status into owner from pawl.actions a join pawl.items i on i.run_id = a.run_id and i.seq = a.item_seq
+      where a.run_id = p_run and a.key = (p_detail::json ->> 'key');
+    if not found then return false; end if;
+    if owner.status in ('started', 'in_doubt') then return true; end if;
+    return owner.status = 'failed' and owner.item_status in ('pending', 'in_progress', 'blocked');
+  end if;
+  return true;
+end $$;

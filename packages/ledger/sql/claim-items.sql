@@ -1,0 +1,56 @@
+-- claim_items: makes items a worker's, for one lease.
+-- Locks: items in order of (run, seq). Reads the journal in statements that start after the locks are held, so it is never stale.
+-- Writes: attempts+1, epoch+1, barren_attempts+1, lease. Same nonce again (a lost answer): the same claim, nothing counted twice.
+-- Returns a verdict for each: claimed | missing | stale | closed | leased | early | paused | suspect | blocked.
+create or replace function pawl.claim_items(
+  p_runs uuid[], p_seqs integer[], p_generations integer[], p_worker uuid, p_nonce uuid,
+  p_ttl_ms integer, p_crash_budget integer, p_suspect_after integer, p_alone boolean
+) returns table (run_id uuid, seq integer, verdict text, item json, run json, journal json, records json, timeline text)
+language plpgsql as $$
+declare
+  w record;
+  it pawl.items;
+  r pawl.runs;
+  claimed_runs uuid[] := '{}';
+  claimed_seqs integer[] := '{}';
+begin
+  for w in select distinct on (x.run, x.seq) x.run, x.seq, x.generation
+           from unnest(p_runs, p_seqs, p_generations) as x(run, seq, generation) order by x.run, x.seq, x.generation desc nulls first loop
+    run_id := w.run; seq := w.seq; item := null; run := null; journal := null; records := null; timeline := null;
+    select * into it from pawl.items i where i.run_id = w.run and i.seq = w.seq for update;
+    if not found then verdict := 'missing'; return next; continue; end if;
+    select * into r from pawl.runs x where x.id = w.run;
+    if it.status = 'in_progress' and it.claim_nonce = p_nonce then
+      null; -- this very claim, its answer was lost
+    elsif it.status not in ('pending', 'in_progress') then verdict := 'closed'; return next; continue;
+    elsif w.generation is not null and w.generation < it.generation then verdict := 'stale'; return next; continue;
+    elsif it.status = 'in_progress' and not pawl.lease_is_over(it.lease_until, p_ttl_ms) then verdict := 'leased'; return next; continue;
+    elsif it.status = 'pending' and it.available_at > clock_timestamp() then
+      update pawl.items i set dispatched_at = null where i.run_id = w.run and i.seq = w.seq;
+      verdict := 'early'; return next; continue;
+    elsif r.paused and it.kind <> 'settle' then
+      update pawl.items i set dispatched_at = null, status = 'pending', worker_id = null, lease_until = null where i.run_id = w.run and i.seq = w.seq;
+      verdict := 'paused'; return next; continue;
+    elsif it.barren_attempts >= p_crash_budget then
+      update pawl.items i set status = 'blocked', blocked_reason = 'crash_loop', worker_id = null, lease_until = null,
+        blocked_detail = json_build_object('barrenAttempts', it.barren_attempts)::text where i.run_id = w.run and i.seq = w.seq;
+      insert into pawl.events (run_id, item_seq, kind, actor, data) values (w.run, w.seq, 'item.blocked', 'pawl', jsonb_build_object('reason', 'crash_loop'));
+      verdict := 'blocked'; return next; continue;
+    elsif it.barren_attempts >= p_suspect_after and not p_alone then verdict := 'suspect'; return next; continue;
+    else
+      update pawl.items i set status = 'in_progress', attempts = i.attempts + 1, epoch = i.epoch + 1, barren_attempts = i.barren_attempts + 1,
+        worker_id = p_worker, claim_nonce = p_nonce, lease_until = clock_timestamp() + make_interval(secs => p_ttl_ms / 1000.0),
+        blocked_reason = null, blocked_detail = null, started_at = coalesce(i.started_at, clock_timestamp())
+        where i.run_id = w.run and i.seq = w.seq;
+    end if;
+    claimed_runs := claimed_runs || w.run; claimed_seqs := claimed_seqs || w.seq;
+  end loop;
+  return query
+    select c.run, c.seq, 'claimed'::text, row_to_json(i.*), row_to_json(x.*),
+      (select json_agg(row_to_json(a.*) order by a.order_no) from pawl.actions a where a.run_id = c.run and a.item_seq = c.seq),
+      (select json_agg(row_to_json(k.*) order by k.order_no) from pawl.records k where k.run_id = c.run and k.item_seq = c.seq),
+      pawl.timeline_now()
+    from unnest(claimed_runs, claimed_seqs) as c(run, seq)
+    join pawl.items i on i.run_id = c.run and i.seq = c.seq
+    join pawl.runs x on x.id = c.run;
+end $$;

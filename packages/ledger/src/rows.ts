@@ -1,0 +1,37 @@
+/** Rows as the verbs' JSON answers give them: snake case, times as ISO text, exactly the columns of `schema.ts`. Parsed here, where data enters. */
+import { ACTION_STATUSES, BLOCKED_REASONS, EFFECTS, ITEM_KINDS, ITEM_STATUSES, RUN_STATUSES } from '@pawl/core'
+import { z } from 'zod'
+
+export const actionRow = z.object({
+  run_id: z.string(), id: z.number(), order_no: z.number(), item_seq: z.number(), key: z.string(), tool: z.string(), tool_version: z.string(),
+  effect: z.enum(EFFECTS), status: z.enum(ACTION_STATUSES), attempt: z.number(), epoch: z.number(), token: z.string().nullable(),
+  sends: z.number(), refused: z.number(), args: z.string(), args_digest: z.string(), result: z.string().nullable(),
+  evidence: z.array(z.string()), applied_evidence: z.string().nullable(), error: z.string().nullable(), undo: z.string().nullable(),
+  undoes: z.number().nullable(), settled_by: z.string().nullable(), timeout_ms: z.number(), settle_ms: z.number(),
+  key_expires_at: z.string().nullable(), answerable_at: z.string().nullable(), started_at: z.string(), committed_at: z.string().nullable(),
+})
+export type ActionRow = z.infer<typeof actionRow>
+
+export const recordRow = z.object({ name: z.string(), order_no: z.number(), value: z.string() })
+export type RecordRow = z.infer<typeof recordRow>
+
+export const itemRow = z.object({
+  run_id: z.string(), seq: z.number(), kind: z.enum(ITEM_KINDS), key: z.string(), payload: z.string(), status: z.enum(ITEM_STATUSES),
+  blocked_reason: z.enum(BLOCKED_REASONS).nullable(), attempts: z.number(), failures: z.number(), barren_attempts: z.number(), epoch: z.number(),
+  generation: z.number(), allow_new_calls: z.boolean(), result: z.string().nullable(), error: z.string().nullable(),
+})
+export type ItemRow = z.infer<typeof itemRow>
+
+export const runPolicy = z.object({
+  onFailure: z.enum(['hold', 'complete', 'compensate']).default('hold'),
+  maxFailures: z.number().int().min(1).optional(),
+  maxConcurrency: z.number().int().min(1).optional(),
+})
+export type RunPolicy = z.infer<typeof runPolicy>
+
+export const runRow = z.object({
+  id: z.string(), namespace: z.string(), agent: z.string(), agent_version: z.string(), model_version: z.string().nullable(), prompt_version: z.string().nullable(),
+  schema_version: z.number(), lock_digest: z.string().nullable(), input: z.string(), labels: z.record(z.string(), z.string()), policy: runPolicy,
+  status: z.enum(RUN_STATUSES), paused: z.boolean(), items_total: z.number(), ending: z.number(), result: z.string().nullable(), error: z.string().nullable(),
+})
+export type RunRow = z.infer<typeof runRow>

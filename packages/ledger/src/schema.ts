@@ -1,0 +1,185 @@
+/**
+ * The tables, as drizzle knows them: source of the generated migrations and of typed reads.
+ * Values (`payload`, `args`, `result`, …) are text written by the codec in core, never `jsonb`, which refuses NUL and changes numbers.
+ * A run is the unit of distribution: every table but `ledger`, `workers` and `sweeper` is keyed by its run first.
+ */
+import { sql } from 'drizzle-orm'
+import { bigint, boolean, check, index, integer, jsonb, pgSchema, primaryKey, text, timestamp, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+
+export const pawl = pgSchema('pawl')
+const at = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'date' })
+const now = sql`clock_timestamp()`
+
+/** Undo goes by this order, and so does "did the item do anything after it": one sequence for actions and records. */
+export const orderNo = pawl.sequence('order_no')
+
+export const ledgerTable = pawl.table('ledger', {
+  one: boolean('one').primaryKey().default(true),
+  id: uuid('id').notNull(),
+  systemIdentifier: text('system_identifier').notNull(),
+  timeline: text('timeline').notNull(),
+  createdAt: at('created_at').notNull().default(now),
+  clearedAt: at('cleared_at'),
+  clearedBy: text('cleared_by'),
+}, (t) => [check('ledger_is_one', sql`${t.one}`)])
+
+export const runs = pawl.table('runs', {
+  id: uuid('id').primaryKey(),
+  namespace: text('namespace').notNull(),
+  agent: text('agent').notNull(),
+  agentVersion: text('agent_version').notNull(),
+  modelVersion: text('model_version'),
+  promptVersion: text('prompt_version'),
+  schemaVersion: integer('schema_version').notNull().default(1),
+  lockDigest: text('lock_digest'),
+  input: text('input').notNull(),
+  labels: jsonb('labels').$type<Record<string, string>>().notNull().default({}),
+  policy: jsonb('policy').notNull().default({}),
+  status: text('status').notNull(),
+  paused: boolean('paused').notNull().default(false),
+  itemsTotal: integer('items_total').notNull().default(0),
+  nextSeq: integer('next_seq').notNull().default(1),
+  /** Which stream of items is the current one: a late chunk of an older stream is refused. */
+  streamNo: integer('stream_no').notNull().default(0),
+  streamAliveAt: at('stream_alive_at'),
+  /** How often the run was sent round again; part of the finalizer's key. */
+  ending: integer('ending').notNull().default(1),
+  createdBy: text('created_by').notNull(),
+  result: text('result'),
+  error: text('error'),
+  createdAt: at('created_at').notNull().default(now),
+  startedAt: at('started_at'),
+  finishedAt: at('finished_at'),
+}, (t) => [
+  index('runs_by_time').on(t.namespace, t.createdAt),
+  index('runs_open').on(t.createdAt).where(sql`status in ('splitting', 'running', 'finalizing', 'compensating')`),
+])
+
+export const runKeys = pawl.table('run_keys', {
+  namespace: text('namespace').notNull(),
+  key: text('key').notNull(),
+  runId: uuid('run_id').notNull(),
+  /** Of the whole request; null while a stream is not complete. */
+  digest: text('digest'),
+  createdAt: at('created_at').notNull().default(now),
+}, (t) => [primaryKey({ columns: [t.namespace, t.key] }), index('run_keys_by_run').on(t.runId)])
+
+export const items = pawl.table('items', {
+  runId: uuid('run_id').notNull(),
+  seq: integer('seq').notNull(),
+  kind: text('kind').notNull(),
+  key: text('key').notNull(),
+  payload: text('payload').notNull(),
+  status: text('status').notNull().default('pending'),
+  blockedReason: text('blocked_reason'),
+  /** JSON: what the page shows beside the reason, and what wakes it. */
+  blockedDetail: text('blocked_detail'),
+  attempts: integer('attempts').notNull().default(0),
+  failures: integer('failures').notNull().default(0),
+  barrenAttempts: integer('barren_attempts').notNull().default(0),
+  epoch: integer('epoch').notNull().default(0),
+  workerId: uuid('worker_id'),
+  claimNonce: uuid('claim_nonce'),
+  leaseUntil: at('lease_until'),
+  generation: integer('generation').notNull().default(0),
+  dispatchedAt: at('dispatched_at'),
+  availableAt: at('available_at').notNull().default(now),
+  streamNo: integer('stream_no').notNull().default(0),
+  /** A person said of a diverged item: these are new calls. Holds for one attempt. */
+  allowNewCalls: boolean('allow_new_calls').notNull().default(false),
+  result: text('result'),
+  resultRef: text('result_ref'),
+  error: text('error'),
+  createdAt: at('created_at').notNull().default(now),
+  startedAt: at('started_at'),
+  finishedAt: at('finished_at'),
+}, (t) => [
+  primaryKey({ columns: [t.runId, t.seq] }),
+  uniqueIndex('items_by_key').on(t.runId, t.kind, t.key),
+  index('items_open').on(t.runId, t.status, t.availableAt).where(sql`status in ('pending', 'in_progress', 'blocked')`),
+  index('items_held').on(t.runId, t.seq).where(sql`status = 'in_progress'`),
+  uniqueIndex('items_one_finalizer').on(t.runId).where(sql`kind = 'finalize' and status in ('pending', 'in_progress', 'blocked')`),
+  uniqueIndex('items_one_compensation').on(t.runId).where(sql`kind = 'compensate' and status in ('pending', 'in_progress', 'blocked')`),
+])
+
+export const actions = pawl.table('actions', {
+  runId: uuid('run_id').notNull(),
+  id: bigint('id', { mode: 'number' }).generatedAlwaysAsIdentity(),
+  orderNo: bigint('order_no', { mode: 'number' }).notNull().default(sql`nextval('pawl.order_no')`),
+  itemSeq: integer('item_seq').notNull(),
+  key: text('key').notNull(),
+  tool: text('tool').notNull(),
+  toolVersion: text('tool_version').notNull(),
+  effect: text('effect').notNull(),
+  status: text('status').notNull(),
+  /** Sends under this key, this one included; a new token each. */
+  attempt: integer('attempt').notNull().default(1),
+  epoch: integer('epoch').notNull(),
+  token: uuid('token'),
+  sends: integer('sends').notNull().default(1),
+  /** How many of the sends are proved not applied. `failed` only when all are. */
+  refused: integer('refused').notNull().default(0),
+  args: text('args').notNull(),
+  argsDigest: text('args_digest').notNull(),
+  result: text('result'),
+  evidence: text('evidence').array().notNull().default(sql`'{}'`),
+  /** The result an earlier holder brought too late for its own completion. */
+  appliedEvidence: text('applied_evidence'),
+  error: text('error'),
+  /** The inverse as data: `{ tool, toolVersion, input }`. */
+  undo: text('undo'),
+  undoes: bigint('undoes', { mode: 'number' }),
+  settledBy: text('settled_by'),
+  timeoutMs: integer('timeout_ms').notNull(),
+  settleMs: integer('settle_ms').notNull(),
+  keyExpiresAt: at('key_expires_at'),
+  /** An in-doubt action may be answered from here on: no late send of its can follow. */
+  answerableAt: at('answerable_at'),
+  startedAt: at('started_at').notNull().default(now),
+  committedAt: at('committed_at'),
+}, (t) => [
+  primaryKey({ columns: [t.runId, t.id] }),
+  uniqueIndex('actions_by_key').on(t.runId, t.key),
+  index('actions_by_item').on(t.runId, t.itemSeq),
+  index('actions_in_doubt').on(t.runId, t.id).where(sql`status = 'in_doubt'`),
+])
+
+export const records = pawl.table('records', {
+  runId: uuid('run_id').notNull(),
+  itemSeq: integer('item_seq').notNull(),
+  name: text('name').notNull(),
+  orderNo: bigint('order_no', { mode: 'number' }).notNull().default(sql`nextval('pawl.order_no')`),
+  value: text('value').notNull(),
+  at: at('at').notNull().default(now),
+}, (t) => [primaryKey({ columns: [t.runId, t.itemSeq, t.name] })])
+
+export const workers = pawl.table('workers', {
+  id: uuid('id').primaryKey(),
+  name: text('name').notNull(),
+  host: text('host').notNull(),
+  /** With pid namespace, pid and start time: proof that a predecessor on this host is dead. Null where there is none. */
+  bootId: text('boot_id'),
+  pidNamespace: text('pid_namespace'),
+  pid: integer('pid').notNull(),
+  pidStartedAt: text('pid_started_at'),
+  serves: jsonb('serves').$type<string[]>().notNull(),
+  startedAt: at('started_at').notNull().default(now),
+  heartbeatAt: at('heartbeat_at').notNull().default(now),
+})
+
+export const sweeper = pawl.table('sweeper', {
+  one: boolean('one').primaryKey().default(true),
+  holder: uuid('holder'),
+  leaseUntil: at('lease_until'),
+  cycles: bigint('cycles', { mode: 'number' }).notNull().default(0),
+}, (t) => [check('sweeper_is_one', sql`${t.one}`)])
+
+export const events = pawl.table('events', {
+  runId: uuid('run_id').notNull(),
+  id: bigint('id', { mode: 'number' }).generatedAlwaysAsIdentity(),
+  itemSeq: integer('item_seq'),
+  kind: text('kind').notNull(),
+  actor: text('actor').notNull(),
+  data: jsonb('data').notNull().default({}),
+  at: at('at').notNull().default(now),
+}, (t) => [primaryKey({ columns: [t.runId, t.id] })])

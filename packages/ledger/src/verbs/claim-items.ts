@@ -1,0 +1,31 @@
+import { limits } from '@pawl/core'
+import { z } from 'zod'
+import type { Ledger } from '../connect.ts'
+import { actionRow, itemRow, recordRow, runRow } from '../rows.ts'
+import { arrayOf, runVerb } from './run-verb.ts'
+
+export interface ClaimRequest {
+  readonly runId: string
+  readonly seq: number
+  /** The doorbell's; null claims whatever generation there is. */
+  readonly generation: number | null
+}
+
+const verdicts = ['claimed', 'missing', 'stale', 'closed', 'leased', 'early', 'paused', 'suspect', 'blocked'] as const
+const claimAnswer = z.object({
+  run_id: z.string(), seq: z.number(), verdict: z.enum(verdicts), item: itemRow.nullable(), run: runRow.nullable(),
+  journal: z.array(actionRow).nullable(), records: z.array(recordRow).nullable(), timeline: z.string().nullable(),
+})
+export type ClaimAnswer = z.infer<typeof claimAnswer>
+
+/** `claim_items` in `sql/`. The nonce makes a claim whose answer was lost the same claim when asked again. */
+export async function claimItems(
+  ledger: Ledger,
+  wanted: readonly ClaimRequest[],
+  by: { workerId: string; nonce: string; leaseMs: number; alone: boolean; retryForMs?: number },
+): Promise<ClaimAnswer[]> {
+  return await runVerb(ledger, 'claim_items', [
+    arrayOf(wanted.map((w) => w.runId)), arrayOf(wanted.map((w) => w.seq)), arrayOf(wanted.map((w) => w.generation)),
+    by.workerId, by.nonce, by.leaseMs, limits.crashBudget, limits.suspectAfter, by.alone,
+  ], claimAnswer, { retryForMs: by.retryForMs ?? 5_000 })
+}

@@ -1,0 +1,51 @@
+import { z } from 'zod'
+import type { Ledger } from '../connect.ts'
+import type { ItemRef } from '../flush.ts'
+import { actionRow, type ActionRow } from '../rows.ts'
+import { runVerb, runVerbOnce } from './run-verb.ts'
+
+/** Who settles: the item's holder, or a compensate or settle item of the run, fenced by its own epoch. */
+export interface Holder extends ItemRef {
+  readonly epoch: number
+}
+
+/** `settle_action`. `undefined`: fenced. The row tells what holds now, whoever settled it. */
+export async function settleAction(
+  ledger: Ledger, by: Holder, key: string,
+  found: { verdict: 'applied' | 'not_applied' | 'in_doubt'; result?: string | null; undo?: string | null; by: string; waitMs?: number },
+): Promise<ActionRow | undefined> {
+  const [row] = await runVerb(ledger, 'settle_action_json', [
+    by.runId, by.seq, by.epoch, key, found.verdict, found.result ?? null, found.undo ?? null, found.by, Math.ceil(found.waitMs ?? 0),
+  ], z.object({ action: actionRow }), { retryForMs: 60_000 })
+  return row?.action
+}
+
+const rearmAnswer = z.object({
+  outcome: z.enum(['sent', 'fenced', 'evidence', 'key_expired', 'taken']), action: actionRow.nullable(), timeline: z.string(),
+})
+export type RearmAnswer = z.infer<typeof rearmAnswer>
+
+/** `rearm_action`: send again under a key that exists. Nothing may be sent unless the outcome is `sent`. */
+export async function rearmAction(ledger: Ledger, by: Holder, key: string, token: string, toolVersion: string, marginMs: number): Promise<RearmAnswer> {
+  return await runVerbOnce(ledger, 'rearm_action', [by.runId, by.seq, by.epoch, key, token, toolVersion, Math.ceil(marginMs)], rearmAnswer, { retryForMs: 60_000 })
+}
+
+/** `add_evidence`: unfenced. With `result`, the call is known to have been applied. Returns the action's status then. */
+export async function addEvidence(ledger: Ledger, runId: string, key: string, evidence: { entry: string; result?: string | null; undo?: string | null }): Promise<string | null> {
+  const { status } = await runVerbOnce(ledger, 'add_evidence', [runId, key, evidence.entry, evidence.result ?? null, evidence.undo ?? null],
+    z.object({ add_evidence: z.string().nullable() }).transform((r) => ({ status: r.add_evidence })))
+  return status
+}
+
+const answerOutcome = z.object({ outcome: z.enum(['answered', 'missing', 'changed', 'too_early', 'evidence']), action: actionRow.nullable() })
+export type DoubtAnswered = z.infer<typeof answerOutcome>
+
+/** `answer_doubt`: a person's word, bound to the attempt and the evidence that was shown. */
+export async function answerDoubt(
+  ledger: Ledger, runId: string, actionId: number,
+  answer: { attempt: number; evidence: number; answer: 'happened' | 'did_not' | 'abandon'; result?: string | null; undo?: string | null; actor: string; note?: string | null },
+): Promise<DoubtAnswered> {
+  return await runVerbOnce(ledger, 'answer_doubt', [
+    runId, actionId, answer.attempt, answer.evidence, answer.answer, answer.result ?? null, answer.undo ?? null, answer.actor, answer.note ?? null,
+  ], answerOutcome)
+}
