@@ -1,1 +1,1 @@
-export {}
+export * from './define-agent.ts'

@@ -1,0 +1,109 @@
+/**
+ * An agent says how a run falls into items and what to do with one. Its `run` starts from the first line on every attempt;
+ * calls already in the ledger return at once, so it may be killed anywhere.
+ */
+import { PawlError, type FailurePolicy } from '@pawl/core'
+import type { Tool, ToolMap } from '@pawl/tools'
+import type { z } from 'zod'
+
+/** A tool as the agent calls it: the same input and result types, and a key when one item makes the same call twice on purpose. */
+export type ToolCall<T> = T extends Tool<infer I, infer R> ? (input: I, options?: { key?: string }) => Promise<R> : never
+export type ToolCalls<M extends ToolMap> = { readonly [K in keyof M]: ToolCall<M[K]> }
+
+export interface ItemSeed<P> {
+  /** Unique in its run, at most 300 characters. */
+  readonly key: string
+  readonly payload: P
+}
+
+/** What an item hands back: nothing, a value, or a reference to where the result is kept. */
+export interface ItemOutcome {
+  readonly result?: unknown
+  /** Shown and linked beside the item: a commit, a message id, a URL. */
+  readonly resultRef?: string
+}
+
+export interface RunFacts {
+  readonly id: string
+  readonly agent: string
+  readonly version: string
+  readonly labels: Readonly<Record<string, string>>
+}
+
+export interface AgentContext {
+  readonly run: RunFacts
+  readonly item: { readonly seq: number; readonly key: string }
+  /** 1 for the first claim of the item. */
+  readonly attempt: number
+  /** Aborts when the attempt is over: stopped, paused, cancelled or taken over. */
+  readonly signal: AbortSignal
+  /** Keeps the answer of a nondeterministic *read* (a clock, a random number, a query). Effects belong in tools: `fn` runs again if the process dies before its answer is durable. */
+  record<T>(name: string, fn: () => T | Promise<T>): Promise<T>
+  /** Gives the worker back until then. Returns at once when the time has passed. */
+  sleepUntil(at: Date): Promise<void>
+  /** Adds items to the running run. A key that is there with the same payload stays as it is. */
+  addItems(items: readonly ItemSeed<unknown>[]): Promise<void>
+  log(line: string): void
+}
+
+export interface AgentPolicy {
+  /** What the run does when everything was tried and some items failed. Default `hold`. */
+  readonly onFailure?: FailurePolicy
+  readonly maxFailures?: number
+  /** Items of one run at work at once. */
+  readonly maxConcurrency?: number
+}
+
+export interface RunTally {
+  readonly done: number
+  readonly failed: number
+  readonly cancelled: number
+  readonly total: number
+}
+
+export interface AgentDefinition<I, P, M extends ToolMap> {
+  /** Lower case, digits, dots, dashes, underscores. */
+  readonly name: string
+  readonly version: string
+  /** Older versions whose runs this build also takes on. */
+  readonly serves?: readonly string[]
+  readonly inputSchema: z.ZodType<I>
+  readonly payloadSchema: z.ZodType<P>
+  readonly tools: M
+  /** Items of a run, from its input. May die half-way: it is asked again and goes on by key. Absent: the caller brings the items. */
+  split?(input: I): AsyncIterable<ItemSeed<P>> | Iterable<ItemSeed<P>>
+  run(call: { readonly input: I; readonly payload: P; readonly tools: ToolCalls<M>; readonly ctx: AgentContext }): Promise<ItemOutcome | void>
+  /** Once, after the last item. Its calls are journaled like any item's. */
+  finalize?(call: { readonly input: I; readonly run: RunFacts & { readonly tally: RunTally }; readonly tools: ToolCalls<M>; readonly ctx: AgentContext }): Promise<{ result?: unknown } | void>
+  readonly policy?: AgentPolicy
+}
+
+export type Agent<I = unknown, P = unknown, M extends ToolMap = ToolMap> = Readonly<AgentDefinition<I, P, M>> & { readonly kind: 'pawl.agent' }
+/** An agent whatever its types: used where agents are kept together. */
+// oxlint-disable-next-line typescript/no-explicit-any -- the one place where an agent's types are existential
+export type AnyAgent = Agent<any, any, any>
+
+const namePattern = /^[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9])?$/
+const versionPattern = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,38}[A-Za-z0-9])?$/
+
+/** Registers an agent. Throws `BAD_AGENT`, naming the field and the way out. */
+export function defineAgent<I, P, M extends ToolMap>(definition: AgentDefinition<I, P, M>): Agent<I, P, M> {
+  const refuse = (sentence: string): never => {
+    throw new PawlError('BAD_AGENT', `Agent "${definition.name}": ${sentence}`, 'crash', { agent: definition.name })
+  }
+  if (!namePattern.test(definition.name)) refuse('the name must be 1-64 characters of a-z, 0-9, ".", "-", "_" and begin and end with a letter or digit.')
+  for (const version of [definition.version, ...(definition.serves ?? [])]) {
+    if (!versionPattern.test(version)) refuse(`version "${version}" must be 1-40 characters of letters, digits, ".", "-", "_".`)
+  }
+  const names = new Map<string, string>()
+  for (const [property, tool] of Object.entries(definition.tools)) {
+    if (tool?.kind !== 'pawl.tool') refuse(`tools.${property} is not a tool. Make it with defineTool.`)
+    const other = names.get(tool.name)
+    if (other !== undefined) refuse(`tools.${other} and tools.${property} are both named "${tool.name}"; their journals would mix. Rename one.`)
+    names.set(tool.name, property)
+  }
+  const { maxFailures, maxConcurrency } = definition.policy ?? {}
+  if (maxFailures !== undefined && !(Number.isInteger(maxFailures) && maxFailures >= 1)) refuse('policy.maxFailures must be a whole number from 1.')
+  if (maxConcurrency !== undefined && !(Number.isInteger(maxConcurrency) && maxConcurrency >= 1)) refuse('policy.maxConcurrency must be a whole number from 1.')
+  return Object.freeze({ ...definition, kind: 'pawl.agent' as const })
+}
