@@ -3,7 +3,7 @@ import { jobId, limits, PawlError } from '@pawl/core'
 import { addressOf } from './address.ts'
 import { jobOf } from './doorbell.ts'
 import { settleWithin, throttleErrors, unreachable, withDeadline } from './failures.ts'
-import { nameQueues } from './names.ts'
+import { channelOf, nameQueues } from './names.ts'
 import { openPostgres } from './postgres-store.ts'
 import type { Channel, JobState, Queue, QueueOptions, Subscription } from './port.ts'
 import { openRedis } from './redis-store.ts'
@@ -13,7 +13,8 @@ import { startSubscription } from './subscription.ts'
 const readyMs = 9_500
 const callMs = 4_500
 const askAgainMs = 250
-const markerJob = 'marker'
+/** BullMQ keeps its own keys beside the jobs' (`marker`, `wait`, `id`, …): a job id must be none of them. */
+const markerJob = 'not-emptied'
 const most = limits.dispatchWindow
 
 /** Per queue, the members that go there, in order, in portions one command can carry. */
@@ -90,6 +91,9 @@ export function connectQueue(options: QueueOptions): Queue {
         Promise.all(asked.map(async ({ name, id }) => stateFor(await store.queue(name).getJobState(id)))))
     },
     subscribe(channel, concurrency, handler) {
+      if (!Number.isSafeInteger(concurrency) || concurrency < 1) {
+        return Promise.reject(new PawlError('BAD_CONCURRENCY', `A subscription cannot run ${concurrency} handlers at once. Pass a whole number from 1.`))
+      }
       if (closed !== undefined) return Promise.reject(new PawlError('QUEUE_CLOSED', 'The queue was closed. Connect a new one to subscribe.'))
       const inner = startSubscription({ store, name: names.of(channel), ledgerId, concurrency, handler, onError })
       const subscription: Subscription = {
@@ -122,7 +126,7 @@ export function connectQueue(options: QueueOptions): Queue {
     },
     async names() {
       const found = await call('listing its queues', callMs, () => store.names(names.start))
-      return found.filter((name) => name !== names.marker)
+      return found.filter((name) => name !== names.marker).map((name) => ({ name, channel: channelOf(name, names) }))
     },
     close() {
       closed ??= (async () => {

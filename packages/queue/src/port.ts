@@ -46,20 +46,28 @@ export interface Queue {
   ready(): Promise<void>
   /** Adds the jobs (job id = jobId(runId, seq, generation)). Rejects within 5 s when the store is down; adding an id twice is harmless. */
   ring(rings: readonly Ring[]): Promise<void>
-  /** Job by job, in order: still coming (waiting, delayed, prioritized, active), missing, or ended (completed, failed). */
+  /** Job by job, in order: still coming (waiting, delayed, prioritized, active), missing, or ended (completed, failed). Rejects within 5 s. */
   stateOf(rings: readonly (Doorbell & { readonly channel: Channel })[]): Promise<JobState[]>
-  /** Takes jobs. The handler gets one doorbell at a time per slot, up to `concurrency` at once; a thrown error only fails the job. */
+  /** Takes jobs. The handler gets one doorbell at a time per slot, up to `concurrency` at once; a thrown error only fails the job, a result is not kept. Resolves at once; while the store is down it goes on trying. */
   subscribe(channel: Channel, concurrency: number, handler: (bell: Doorbell, board: BoardJob) => Promise<unknown>): Promise<Subscription>
   /**
    * A key in the queue's store, set once. False: the store was emptied (or is new) since it was set, and was marked again.
    * The caller then rings again for everything due.
    */
   checkMarker(): Promise<boolean>
-  /** One job per run in queue `pawl-runs`; its progress is items done of total. Best effort. */
+  /** One job per run in queue `pawl-<short>-runs`: delayed while the run lives, completed when it ended. Its progress is the object given. Best effort, never rejects. */
   showRun(runId: string, title: string, progress: { done: number; failed: number; blocked: number; total: number }, ended: boolean): Promise<void>
-  /** Names of this ledger's queues that exist now, for the board: `{ name, channel }`. */
-  names(): Promise<string[]>
+  /** This ledger's queues that exist now, for the board. */
+  names(): Promise<QueueName[]>
+  /** Closes the subscriptions too, without grace: close those first. Never rejects, never hangs; later calls reject with `QUEUE_CLOSED`. */
   close(): Promise<void>
+}
+
+export interface QueueName {
+  /** As BullMQ knows it. */
+  readonly name: string
+  /** Undefined for the queue that shows runs. */
+  readonly channel: Channel | undefined
 }
 
 /** What the board shows about the job in hand. Best effort: errors are swallowed. */

@@ -13,12 +13,17 @@ const configOf = (url: string, max: number): PostgresPoolConfig => ({
   connectionTimeoutMillis: 4_000, query_timeout: 10_000, keepAlive: true, keepAliveInitialDelayMillis: 10_000,
 })
 
-/** Connections of the producer, its queues, and the calls that still use them. */
+/** The producer's connections, and the queues on them. */
 interface Generation { readonly connection: PostgresConnection; readonly queues: Map<string, JobQueue> }
 
 export function openPostgres(url: string, onError: (error: unknown, where: string) => void): Store {
   let current: Generation | undefined
+  const retired = new Set<PostgresConnection>()
 
+  async function retire(connection: PostgresConnection): Promise<void> {
+    await settleWithin(connection.close(), 2_000)
+    retired.delete(connection)
+  }
   function open(): Generation {
     if (current !== undefined) return current
     const connection = new PostgresConnection(configOf(url, 4))
@@ -56,7 +61,9 @@ export function openPostgres(url: string, onError: (error: unknown, where: strin
       const old = current
       current = undefined
       // Calls under way may still use it: all of them have met their deadline by then.
-      if (old !== undefined) setTimeout(() => { void old.connection.close().catch(() => undefined) }, 6_000).unref()
+      if (old === undefined) return
+      retired.add(old.connection)
+      setTimeout(() => { void retire(old.connection) }, 6_000).unref()
     },
     isEmptied: (error) => droppedCodes.includes(String((error as { code?: unknown }).code)),
     buildWorker(name, processor, settings) {
@@ -68,9 +75,9 @@ export function openPostgres(url: string, onError: (error: unknown, where: strin
     },
     buildFetcher: (name) => new Worker(name, undefined, { connection: {}, autorun: false }, sharing(open().connection)),
     async close() {
-      const last = current
+      if (current !== undefined) retired.add(current.connection)
       current = undefined
-      if (last !== undefined) await settleWithin(last.connection.close(), 2_000)
+      await Promise.all([...retired].map(retire))
     },
   }
 }

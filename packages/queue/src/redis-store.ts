@@ -9,7 +9,7 @@ const always = {
   keepAlive: 10_000,
   retryStrategy: (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 10), 2_000),
   // After a failover the old primary refuses writes: reconnect, so that the name is resolved again, and send again.
-  reconnectOnError: (error: Error): 2 | false => (error.message.startsWith('READONLY') ? 2 : false),
+  reconnectOnError: (error: Error): 2 | false => (error.message.includes('READONLY') ? 2 : false),
 } satisfies RedisOptions
 const producer = { ...always, maxRetriesPerRequest: 1, commandTimeout: 5_000, socketTimeout: 6_000 } satisfies RedisOptions
 /** A blocking wait lasts 10 s at most: a socket silent for longer is dead. */

@@ -24,10 +24,14 @@ async function completeEndedRuns(store: Store, name: string): Promise<void> {
   const fetcher = store.buildFetcher(name)
   fetcher.on('error', () => undefined)
   const token = randomUUID()
-  for (;;) {
-    const job = await fetcher.getNextJob(token, { block: false })
-    if (job === undefined) return
-    await job.moveToCompleted(null, token, false)
+  try {
+    for (;;) {
+      const job = await fetcher.getNextJob(token, { block: false })
+      if (job === undefined) return
+      await job.moveToCompleted(null, token, false)
+    }
+  } finally {
+    await fetcher.close()
   }
 }
 

@@ -1,0 +1,20 @@
+import { createPostgresBackend, Queue, type BackendFactory, type IQueueBackend } from 'bullmq'
+import pg from 'pg'
+import { freshDatabase } from '../../../tests/setup/fixtures.ts'
+import { queueContract } from './queue.testsuite.ts'
+
+queueContract({
+  backend: 'postgres',
+  prepare: () => freshDatabase(),
+  async empty(url) {
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    await client.query('drop schema if exists pawl_queue cascade')
+    await client.end()
+  },
+  look(url, _ledgerId, name) {
+    const factory: BackendFactory<IQueueBackend> = (queue, options, how) =>
+      createPostgresBackend(queue, { ...options, connection: { connectionString: url, schema: 'pawl_queue', max: 2 } }, how)
+    return new Queue(name, { connection: {} }, factory)
+  },
+})
