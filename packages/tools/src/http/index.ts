@@ -1,0 +1,1 @@
+export { httpRequest, type HttpInput, type HttpMethod, type HttpRequestOptions, type HttpResult } from './http-request.ts'
