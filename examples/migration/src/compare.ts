@@ -3,7 +3,7 @@
  */
 import { runInThisContext } from 'node:vm'
 import { callsFor, methodCalls, type Call } from './inputs.ts'
-import { isCallable, observe, type Draw, type How } from './observe.ts'
+import { isCallable, observe, type Callable, type Draw, type How } from './observe.ts'
 import { portrait } from './portrait.ts'
 import type { Receivers } from './receivers.ts'
 import { restore, StandIns } from './stand-ins.ts'
@@ -15,7 +15,7 @@ export const comparedInPart: ReadonlyMap<string, { readonly reason: string; read
 
 export interface Sides {
   readonly path: string
-  /** Text of the original: whether it reads `this` decides if it is also called as a method and with `new`. */
+  /** Text of the original: where it reads `this`, it is also called on receivers and with `new`, and globals are watched. */
   readonly originalSource: string
   readonly migrated: { readonly value: unknown; readonly receivers: Receivers }
   readonly original: { readonly value: unknown; readonly receivers: Receivers }
@@ -45,29 +45,45 @@ const entry = 'pawlExampleComparison'
 function compare(sides: Sides): string | undefined {
   const { migrated, original } = sides
   if (Object.is(migrated.value, original.value)) return undefined
-  const exactly = tell(() => 'its export', [portrait(original.value)], [portrait(migrated.value)])
-  if (exactly !== undefined || !isCallable(original.value) || !isCallable(migrated.value)) return exactly
-  const [before, after] = [original.value, migrated.value]
-  const draw: Draw = comparedInPart.get(sides.path)?.draw ?? portrait
+  const shape = tell(() => 'its export', [portrait(original.value)], [portrait(migrated.value)])
+  if (shape !== undefined) return shape
+  if (isCallable(original.value) && isCallable(migrated.value)) return compareFunctions(sides, original.value, migrated.value)
+  return compareMembers(sides, Object(original.value), Object(migrated.value))
+}
+
+/** `array.js`, `collection.js` and their like export an object of functions. */
+function compareMembers(sides: Sides, before: object, after: object): string | undefined {
+  for (const name of Object.keys(before)) {
+    const [was, is]: unknown[] = [Reflect.get(before, name), Reflect.get(after, name)]
+    if (Object.is(was, is) || !isCallable(was) || !isCallable(is)) continue
+    const difference = compareFunctions({ ...sides, path: `${name}.js` }, was, is)
+    if (difference !== undefined) return `its ${name} ${difference}`
+  }
+  return undefined
+}
+
+function compareFunctions(sides: Sides, before: Callable, after: Callable): string | undefined {
+  const { migrated, original } = sides
+  const draw = comparedInPart.get(sides.path)?.draw ?? portrait
   const [clockBefore, clockAfter] = [new StandIns(), new StandIns()]
-  const readsThis = /\bthis\b/.test(withoutComments(sides.originalSource))
+  const watchGlobals = /\bthis\b/.test(withoutComments(sides.originalSource))
   const compareCall = (call: Call, how: How, receiver: number): string | undefined => {
     const [from, to] = [original.receivers[receiver], migrated.receivers[receiver]]
-    const expected = observe(before, call, { how, receiver: from?.make(), standIns: clockBefore, draw, watchGlobals: readsThis })
-    const actual = observe(after, call, { how, receiver: to?.make(), standIns: clockAfter, draw, watchGlobals: readsThis })
+    const expected = observe(before, call, { how, receiver: from?.make(), standIns: clockBefore, draw, watchGlobals })
+    const actual = observe(after, call, { how, receiver: to?.make(), standIns: clockAfter, draw, watchGlobals })
     return tell(() => describeCall(call, how, from?.name), expected, actual)
   }
   for (const call of callsFor(sides.path)) {
     const difference = compareCall(call, 'call', 0)
     if (difference !== undefined) return difference
   }
-  if (!readsThis) return undefined
+  if (!watchGlobals) return undefined
   for (const call of methodCalls) {
-    const difference = compareCall(call, 'new', 0)
-    if (difference !== undefined) return difference
+    const constructed = compareCall(call, 'new', 0)
+    if (constructed !== undefined) return constructed
     for (let receiver = 1; receiver < original.receivers.length; receiver += 1) {
-      const onReceiver = compareCall(call, 'call', receiver)
-      if (onReceiver !== undefined) return onReceiver
+      const difference = compareCall(call, 'call', receiver)
+      if (difference !== undefined) return difference
     }
   }
   return undefined

@@ -7,7 +7,7 @@ import { followUps, type Call } from './inputs.ts'
 import { portrait } from './portrait.ts'
 import type { StandIns } from './stand-ins.ts'
 
-type Callable = (...given: never[]) => unknown
+export type Callable = (...given: never[]) => unknown
 /** How to write a result down. */
 export type Draw = (value: unknown) => string
 export type How = 'call' | 'new'

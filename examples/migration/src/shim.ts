@@ -3,6 +3,7 @@
  * that hands on the original CommonJS module. So every `import x from './x.js'` resolves from the first commit on, and
  * modules can be migrated in any order. A shim is no migration: the marker in its first line is how the proof tells.
  */
+import { writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { join, resolve, sep } from 'node:path'
 
@@ -27,4 +28,10 @@ export function shimSource(path: string, originalFolder: string): string {
 
 export function isShim(source: string): boolean {
   return source.startsWith(marker)
+}
+
+/** The output folder before the first module is migrated: an ES module package of nothing but shims. */
+export function layShims(outFolder: string, originalFolder: string, modules: readonly string[]): void {
+  writeFileSync(join(outFolder, 'package.json'), '{ "type": "module" }\n')
+  for (const path of modules) writeFileSync(join(outFolder, path), shimSource(path, originalFolder))
 }
