@@ -1,0 +1,148 @@
+/** One repository with a worktree, as the git tools see it: its branch, its lock, and what its files would be in a tree. */
+import { lstat, readlink, realpath } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { NotApplied, sha256 } from '@pawl/core'
+import { z } from 'zod'
+import { NotSent } from '../not-sent.ts'
+import { KeyedBranch, type Person, type TreeChange, type TreeEntry } from './keyed-branch.ts'
+import { withRepositoryLock } from './repository-lock.ts'
+import { GitFailed, runGit } from './run-git.ts'
+
+export interface GitOptions {
+  /** A folder inside the repository's worktree. */
+  readonly repo: string
+  /** Default: the branch that is checked out when the tool is first used. */
+  readonly branch?: string
+  /** Default: git's own configuration. */
+  readonly committer?: Person
+}
+
+export interface CommitPlan {
+  readonly message: string
+  readonly author: Person | undefined
+  readonly changes: readonly TreeChange[]
+}
+
+export interface KeyedCommit {
+  readonly commit: string
+  readonly branch: string
+}
+
+/** Enough for every other writer of a busy branch to win a race first. */
+const swapTries = 50
+
+export const repositoryPath = z.string().superRefine((path, issue) => {
+  const segments = path.split('/')
+  const isPlain = path.length > 0 && !path.startsWith('/') && segments.every((segment) => segment !== '' && segment !== '.' && segment !== '..')
+  // oxlint-disable-next-line no-control-regex -- control characters are what is refused
+  if (!isPlain || segments.some((segment) => segment.toLowerCase() === '.git') || /[\u0000-\u001f\\]/.test(path)) {
+    issue.addIssue({ code: 'custom', message: `"${path}" is not a path inside the repository. Write it relative to the repository's root, with "/", without "..".` })
+  }
+})
+
+export const commitHash = z.string().regex(/^[0-9a-f]{40,64}$/)
+
+/** Keys become trailer values: printable and on one line. */
+export const trailerKey = (key: string): string => (/^[\x21-\x7e]{1,255}$/.test(key) ? key : sha256(key))
+
+export class KeyedRepository {
+  private constructor(readonly root: string, readonly branch: KeyedBranch, readonly committer: Person, readonly isCheckedOut: () => Promise<boolean>) {}
+
+  static async open(options: GitOptions): Promise<KeyedRepository> {
+    const at = { repo: options.repo }
+    const where = await runGit({ ...at, args: ['rev-parse', '--path-format=absolute', '--show-toplevel', '--git-dir', '--git-common-dir'] })
+    const [root = '', worktree = '', common = ''] = where.trimEnd().split('\n')
+    const head = async () => (await runGit({ ...at, args: ['symbolic-ref', '--quiet', '--short', 'HEAD'] })).trim()
+    const branch = options.branch ?? (await head())
+    const committer = options.committer ?? parseIdent(await runGit({ ...at, args: ['var', 'GIT_COMMITTER_IDENT'] }))
+    const isCheckedOut = () => head().then((current) => current === branch, () => false)
+    return new KeyedRepository(root, new KeyedBranch(root, { common, worktree }, branch), committer, isCheckedOut)
+  }
+
+  /**
+   * The one commit for `key`: found, or made from `plan` and swapped in. `plan` gets the tip it will stand on.
+   * Whatever fails before git was told to move the branch, and whatever git itself refused, is proved not applied.
+   */
+  async commitOnce(key: string, signal: AbortSignal, guard: () => void, plan: (tip: string) => Promise<CommitPlan>): Promise<KeyedCommit & { changes: readonly TreeChange[] | undefined }> {
+    let isSent = false
+    const attempt = async () => {
+      for (let tries = 0; tries < swapTries; tries += 1) {
+        const tip = await this.branch.tip()
+        const found = await this.branch.find(key, tip)
+        if (found) return { commit: found, branch: this.branch.branch, changes: undefined }
+        const { message, author, changes } = await plan(tip)
+        guard()
+        isSent = true
+        const made = await this.branch.swapIn({ parent: tip, key, message, author: author ?? this.committer, committer: this.committer, changes })
+        if (made) return { commit: made, branch: this.branch.branch, changes }
+        isSent = false
+      }
+      throw new NotApplied(`branch ${this.branch.branch} moved under each of ${swapTries} tries.`)
+    }
+    try {
+      return await withRepositoryLock(join(this.branch.dirs.common, 'pawl.lock'), signal, async () => {
+        const done = await attempt()
+        await this.syncIndex(done.changes)
+        return done
+      })
+    } catch (error) {
+      if (error instanceof NotSent || error instanceof NotApplied) throw error
+      if (!isSent || (error instanceof GitFailed && error.exitCode !== null && !(await this.find(key)))) {
+        throw new NotApplied(`no commit was made: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+      }
+      throw error
+    }
+  }
+
+  async find(key: string): Promise<string | undefined> {
+    return this.branch.find(key, await this.branch.tip())
+  }
+
+  /** The index belongs to the branch that is checked out; commits to another one leave it alone. */
+  async syncIndex(changes: readonly TreeChange[] | undefined): Promise<void> {
+    if (changes && changes.length > 0 && (await this.isCheckedOut())) await this.branch.syncIndex(changes)
+  }
+
+  /** What these files of the worktree would be in a tree, git's own filters applied. Missing files are removals. */
+  async readWorktree(paths: readonly string[], tip: string): Promise<TreeChange[]> {
+    const files = await Promise.all(paths.map(async (path) => ({ path, mode: await this.#modeOf(path) })))
+    const regular = files.filter(({ mode }) => mode === '100644' || mode === '100755')
+    const hashes = regular.length === 0 ? [] : (await runGit({ repo: this.root, args: ['hash-object', '-w', '--stdin-paths'], input: regular.map(({ path }) => `${path}\n`).join('') })).trim().split('\n')
+    const blobs = new Map(regular.map(({ path }, n) => [path, hashes[n] ?? '']))
+    const missing = files.filter(({ mode }) => mode === undefined).map(({ path }) => path)
+    const inTip = missing.length > 0 ? await this.readTree(tip, missing) : new Map<string, TreeEntry>()
+    return Promise.all(files.map(async ({ path, mode }) => {
+      if (mode === undefined) {
+        if (!inTip.has(path)) throw new NotApplied(`there is no file "${path}", neither in the worktree nor on the branch.`)
+        return { path, entry: undefined }
+      }
+      const blob = blobs.get(path) ?? (await runGit({ repo: this.root, args: ['hash-object', '-w', '--stdin'], input: await readlink(join(this.root, path)) })).trim()
+      return { path, entry: { mode, blob } }
+    }))
+  }
+
+  async #modeOf(path: string): Promise<string | undefined> {
+    const full = join(this.root, path)
+    const file = await lstat(full).catch(() => undefined)
+    if (!file) return undefined
+    const parent = dirname(full)
+    if ((await realpath(parent)) !== join(await realpath(this.root), dirname(path))) throw new NotApplied(`"${path}" lies beyond a symbolic link.`)
+    if (file.isSymbolicLink()) return '120000'
+    if (!file.isFile()) throw new NotApplied(`"${path}" is not a file. Name each file of a folder.`)
+    return file.mode & 0o100 ? '100755' : '100644'
+  }
+
+  async readTree(commit: string, paths: readonly string[]): Promise<Map<string, TreeEntry>> {
+    const listing = await runGit({ repo: this.root, args: ['--literal-pathspecs', 'ls-tree', '-z', '--full-tree', commit, '--', ...paths] })
+    return new Map(listing.split('\0').filter(Boolean).map((line) => {
+      const [facts = '', path = ''] = line.split('\t')
+      const [mode = '', , blob = ''] = facts.split(' ')
+      return [path, { mode, blob }]
+    }))
+  }
+}
+
+function parseIdent(ident: string): Person {
+  const match = /^(.*) <([^>]*)> \d+ [+-]\d+\s*$/.exec(ident)
+  return { name: match?.[1] ?? 'Pawl', email: match?.[2] ?? 'pawl@localhost' }
+}
