@@ -5,7 +5,10 @@ import { queueContract } from './queue.testsuite.ts'
 
 queueContract({
   backend: 'postgres',
-  prepare: () => freshDatabase(),
+  async prepare() {
+    const database = await freshDatabase()
+    return { url: database.url, leave: () => database.drop() }
+  },
   async empty(url) {
     const client = new pg.Client({ connectionString: url })
     await client.connect()

@@ -1,7 +1,7 @@
 /** What both backends promise. Run by `redis.test.ts` and `postgres.test.ts` against real servers. */
 import { jobId, PawlError, waitMs } from '@pawl/core'
 import { randomUUID } from 'node:crypto'
-import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { connectQueue } from './connect.ts'
 import { openDoor, type Door } from './door.testsuite.ts'
 import { nameQueues } from './names.ts'
@@ -10,10 +10,10 @@ import type { JobQueue } from './store.ts'
 
 export interface StoreUnderTest {
   readonly backend: 'redis' | 'postgres'
-  /** An empty store of its own for this file. */
-  prepare(): Promise<string>
-  /** Loses everything, as an operator would do it. */
-  empty(url: string): Promise<void>
+  /** A store to use, and how to leave it as it was found. */
+  prepare(): Promise<{ url: string; leave: (ledgerIds: readonly string[]) => Promise<void> }>
+  /** Loses all that this ledger has in the store, tables included. */
+  empty(url: string, ledgerId: string): Promise<void>
   /** The queue as BullMQ's own tools see it. */
   look(url: string, ledgerId: string, name: string): JobQueue
 }
@@ -26,12 +26,16 @@ export function queueContract(store: StoreUnderTest): void {
   describe(`the queue on ${store.backend}`, () => {
     const closers: (() => Promise<void>)[] = []
     let url = ''
-    beforeAll(async () => { url = await store.prepare() })
+    const ledgerIds: string[] = []
+    let prepared: Awaited<ReturnType<typeof store.prepare>> | undefined
+    beforeAll(async () => { prepared = await store.prepare(); url = prepared.url })
+    afterAll(() => prepared?.leave(ledgerIds))
     afterEach(async () => { for (const close of closers.splice(0).toReversed()) await close() })
 
     const errors: string[] = []
     function open(options: { at?: string; ledgerId?: string } = {}): { queue: Queue; ledgerId: string } {
       const ledgerId = options.ledgerId ?? randomUUID()
+      ledgerIds.push(ledgerId)
       const queue = connectQueue({ backend: store.backend, url: options.at ?? url, ledgerId, onError: (error, where) => { errors.push(`${where}: ${error.message}`) } })
       closers.push(() => queue.close())
       return { queue, ledgerId }
@@ -223,7 +227,7 @@ export function queueContract(store: StoreUnderTest): void {
       const [before, after] = [ringOf(ledgerId), ringOf(ledgerId)]
       await queue.ring([before])
       await ended(queue, before)
-      await store.empty(url)
+      await store.empty(url, ledgerId)
       expect(await queue.checkMarker()).toBe(false)
       expect(await queue.checkMarker()).toBe(true)
       await queue.ring([after])
@@ -409,13 +413,13 @@ export function queueContract(store: StoreUnderTest): void {
 
     it('many processes may start on a new store at once', async () => {
       const ledgerId = randomUUID()
-      await store.empty(url)
+      await store.empty(url, ledgerId)
       const queues = Array.from({ length: 6 }, () => open({ ledgerId }).queue)
       await Promise.all(queues.map((queue) => queue.ready()))
       const { bells } = await collect(queues[0] as Queue)
       const rings = queues.map((_, seq) => ringOf(ledgerId, { seq }))
       await Promise.all(queues.map((queue, i) => queue.ring([rings[i] as Ring])))
-      await expect.poll(() => bells.map((bell) => bell.seq).toSorted(), soon).toEqual([0, 1, 2, 3, 4, 5])
+      await expect.poll(() => bells.map((bell) => bell.seq).toSorted((a, b) => a - b), soon).toEqual([0, 1, 2, 3, 4, 5])
     })
   })
 }

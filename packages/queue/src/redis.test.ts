@@ -1,110 +1,116 @@
 import { Queue } from 'bullmq'
-import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
-import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import { expect, it } from 'vitest'
-import { describeRedis, redisUrl } from '../../../tests/setup/fixtures.ts'
+import { appendFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { describe, expect, inject, it } from 'vitest'
+import { describeRedis } from '../../../tests/setup/fixtures.ts'
+import { findRedisBinary, startRedis, type RedisServer } from '../../../tests/setup/redis-server.ts'
 import { connectQueue } from './connect.ts'
 import { nameQueues } from './names.ts'
-import type { Doorbell, Ring } from './port.ts'
+import type { Doorbell, Queue as PawlQueue, Ring } from './port.ts'
 import { queueContract } from './queue.testsuite.ts'
 
-/** A database of its own, because the suite empties it. */
-function ownDatabase(): string {
-  const url = new URL(redisUrl())
-  url.pathname = '/13'
-  return url.href
+/** By prefix, key by key: the server may be everybody's. */
+async function deleteKeys(url: string, prefix: string): Promise<void> {
+  const client = new Redis(url)
+  const keys = await client.keys(`${prefix}*`)
+  if (keys.length > 0) await client.del(...keys)
+  client.disconnect()
 }
 
-describeRedis('redis', () => {
+describeRedis('redis', (url) => {
   queueContract({
     backend: 'redis',
-    async prepare() { await this.empty(ownDatabase()); return ownDatabase() },
-    async empty(url) {
-      const client = new Redis(url)
-      await client.flushdb()
-      client.disconnect()
-    },
-    look: (url, ledgerId, name) => new Queue(name, { connection: { url }, prefix: nameQueues(ledgerId).prefix }),
+    prepare: () => Promise.resolve({
+      url,
+      async leave(ledgerIds) { for (const ledgerId of ledgerIds) await deleteKeys(url, nameQueues(ledgerId).prefix) },
+    }),
+    empty: (at, ledgerId) => deleteKeys(at, nameQueues(ledgerId).prefix),
+    look: (at, ledgerId, name) => new Queue(name, { connection: { url: at }, prefix: nameQueues(ledgerId).prefix }),
   })
+})
 
-  async function freePort(): Promise<number> {
-    const server = createServer().listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const { port } = server.address() as AddressInfo
-    server.close()
-    await once(server, 'close')
-    return port
-  }
-  async function startRedis(port: number, folder: string, ...more: string[]): Promise<ChildProcess> {
-    const child = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--appendonly', 'no', ...more], { stdio: 'ignore' })
-    await Promise.race([once(child, 'spawn'), once(child, 'error').then(([error]) => { throw error as Error })])
-    return child
-  }
+const killable = 'a Redis that is killed, flushed or demoted'
+const hasBinary = findRedisBinary() !== null
+if (!hasBinary) appendFileSync(inject('notRunFile'), `${killable}\n`)
 
-  it('a Redis killed with -9 and restarted empty: the marker tells, and the same worker goes on', async () => {
-    const [port, folder, ledgerId] = [await freePort(), await mkdtemp(join(tmpdir(), 'pawl-redis-')), randomUUID()]
-    let server = await startRedis(port, folder)
-    const queue = connectQueue({ backend: 'redis', url: `redis://127.0.0.1:${port}`, ledgerId, onError: () => undefined })
-    try {
-      await queue.ready()
-      const bells: Doorbell[] = []
-      await queue.subscribe({ kind: 'split' }, 2, (bell) => { bells.push(bell); return Promise.resolve() })
-      const ring: Ring = { ledgerId, runId: randomUUID(), seq: 0, generation: 1, channel: { kind: 'split' }, first: false, title: 'a run' }
-      expect(await queue.checkMarker()).toBe(false)
-      await queue.ring([ring])
-      await expect.poll(() => bells.length, { timeout: 10_000 }).toBe(1)
-      server.kill('SIGKILL')
-      await once(server, 'exit')
-      await expect(queue.ring([ring])).rejects.toMatchObject({ code: 'QUEUE_UNREACHABLE' })
-      server = await startRedis(port, folder)
+interface Scene {
+  readonly queue: PawlQueue
+  readonly bells: Doorbell[]
+  readonly ringOf: (seq: number) => Ring
+  readonly server: RedisServer
+  /** The next server is stopped with the scene as well. */
+  replace(server: RedisServer): void
+}
+
+/** One worker and one producer on a Redis of their own; a first ring was delivered. */
+async function withOwnRedis(act: (scene: Scene) => Promise<void>): Promise<void> {
+  const [first, ledgerId] = [await startRedis(), randomUUID()]
+  let server = first
+  const queue = connectQueue({ backend: 'redis', url: first.url, ledgerId, onError: () => undefined })
+  try {
+    const bells: Doorbell[] = []
+    await queue.subscribe({ kind: 'split' }, 2, (bell) => { bells.push(bell); return Promise.resolve() })
+    const ringOf = (seq: number): Ring => ({ ledgerId, runId: randomUUID(), seq, generation: 1, channel: { kind: 'split' }, first: false, title: 'a run' })
+    await queue.ready()
+    await queue.checkMarker()
+    await queue.ring([ringOf(1)])
+    await expect.poll(() => bells.length, { timeout: 10_000 }).toBe(1)
+    await act({ queue, bells, ringOf, server: first, replace(next) { server = next } })
+  } finally {
+    await queue.close()
+    await server.stop('KILL')
+  }
+}
+
+describe.skipIf(!hasBinary)(killable, () => {
+  const isDelivered = ({ bells }: Scene, seq: number) => expect.poll(() => bells.map((bell) => bell.seq), { timeout: 30_000 }).toContain(seq)
+
+  it('killed with -9 and restarted empty: the marker tells, and the same worker goes on', async () => {
+    await withOwnRedis(async (scene) => {
+      const { queue, ringOf, server } = scene
+      await server.stop('KILL')
+      await expect(queue.ring([ringOf(2)])).rejects.toMatchObject({ code: 'QUEUE_UNREACHABLE' })
+      scene.replace(await startRedis({ port: server.port }))
       await expect.poll(() => queue.checkMarker().catch(() => 'down'), { timeout: 30_000 }).toBe(false)
-      await queue.ring([ring])
-      await expect.poll(() => bells.length, { timeout: 30_000 }).toBe(2)
-    } finally {
-      await queue.close()
-      server.kill('SIGKILL')
-      await rm(folder, { recursive: true, force: true })
-    }
+      await queue.ring([ringOf(3)])
+      await isDelivered(scene, 3)
+    })
   }, 90_000)
 
-  it('a primary that was demoted refuses rings in time, and promoted again it works without a restart', async () => {
-    const [port, folder, ledgerId] = [await freePort(), await mkdtemp(join(tmpdir(), 'pawl-redis-')), randomUUID()]
-    const server = await startRedis(port, folder)
-    const queue = connectQueue({ backend: 'redis', url: `redis://127.0.0.1:${port}`, ledgerId, onError: () => undefined })
-    const operator = new Redis(port)
-    try {
-      await queue.ready()
-      const bells: Doorbell[] = []
-      await queue.subscribe({ kind: 'split' }, 2, (bell) => { bells.push(bell); return Promise.resolve() })
-      const ringOf = (seq: number): Ring => ({ ledgerId, runId: randomUUID(), seq, generation: 1, channel: { kind: 'split' }, first: false, title: 'a run' })
-      await queue.ring([ringOf(1)])
-      await expect.poll(() => bells.length, { timeout: 10_000 }).toBe(1)
+  it('FLUSHALL: the marker tells, and the same worker goes on', async () => {
+    await withOwnRedis(async (scene) => {
+      const { queue, ringOf, server } = scene
+      const operator = new Redis(server.url)
+      await operator.flushall()
+      operator.disconnect()
+      expect(await queue.checkMarker()).toBe(false)
+      await queue.ring([ringOf(2)])
+      await isDelivered(scene, 2)
+    })
+  })
+
+  it('demoted to a replica it refuses rings in time, and promoted again it works without a restart', async () => {
+    await withOwnRedis(async (scene) => {
+      const { queue, ringOf, server } = scene
+      const operator = new Redis(server.url)
       await operator.replicaof('127.0.0.1', 1)
       const from = performance.now()
       await expect(queue.ring([ringOf(2)])).rejects.toMatchObject({ code: 'QUEUE_UNREACHABLE' })
       expect(performance.now() - from).toBeLessThan(5_000)
       await operator.replicaof('NO', 'ONE')
-      await expect.poll(() => queue.ring([ringOf(3)]).then(() => true, () => false), { timeout: 30_000 }).toBe(true)
-      await expect.poll(() => bells.map((bell) => bell.seq), { timeout: 30_000 }).toContain(3)
-    } finally {
       operator.disconnect()
-      await queue.close()
-      server.kill('SIGKILL')
-      await rm(folder, { recursive: true, force: true })
-    }
+      await expect.poll(() => queue.ring([ringOf(3)]).then(() => true, () => false), { timeout: 30_000 }).toBe(true)
+      await isDelivered(scene, 3)
+    })
   }, 90_000)
 
   it('a refused password is told without the password', async () => {
-    const [port, folder] = [await freePort(), await mkdtemp(join(tmpdir(), 'pawl-redis-'))]
-    const server = await startRedis(port, folder, '--requirepass', 'the-real-one')
+    const server = await startRedis()
+    const operator = new Redis(server.url)
+    await operator.config('SET', 'requirepass', 'the-real-one')
     const told: Error[] = []
-    const queue = connectQueue({ backend: 'redis', url: `redis://:hunter2-hunter2@127.0.0.1:${port}`, ledgerId: randomUUID(), onError: (error) => { told.push(error) } })
+    const queue = connectQueue({ backend: 'redis', url: `redis://:hunter2-hunter2@127.0.0.1:${server.port}`, ledgerId: randomUUID(), onError: (error) => { told.push(error) } })
     try {
       const failure: unknown = await queue.checkMarker().catch((error: unknown) => error)
       expect(failure).toMatchObject({ code: 'QUEUE_UNREACHABLE' })
@@ -113,9 +119,9 @@ describeRedis('redis', () => {
         expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain('hunter2')
       }
     } finally {
+      operator.disconnect()
       await queue.close()
-      server.kill('SIGKILL')
-      await rm(folder, { recursive: true, force: true })
+      await server.stop('KILL')
     }
   })
 })
