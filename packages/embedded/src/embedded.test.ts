@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -106,6 +106,15 @@ test('of two starts at once after a kill of everything exactly one owns the fold
   const winners = owners.filter(({ said }) => said.code === undefined)
   expect(winners).toHaveLength(1)
   expect(await run(urlOf(winners[0]!.said), 'select n from kept')).toEqual([{ n: 5 }])
+})
+
+test('a folder whose parents do not exist yet is made so that the server can reach it', async () => {
+  const open = makeFolder()
+  chmodSync(open, 0o755)
+  const folder = join(open, 'not', 'yet')
+  const embedded = await startEmbedded({ folder })
+  expect(embedded.folder).toBe(folder)
+  await embedded.release()
 })
 
 test('a live owner is named to the second, who may come when the first has gone', async () => {

@@ -42,7 +42,7 @@ export function resolvePlace(folder: string, log: Log): Place {
   }
   const asked = resolve(folder)
   const root = chooseRoot(asked, log)
-  mkdirSync(root, { recursive: true, mode: 0o700 })
+  makeFolder(root)
   refuseForeign(root)
   // The account needs to pass through to its data and nothing else; every file here is 0600.
   if (isRoot()) chmodSync(root, 0o711)
@@ -69,7 +69,7 @@ export function hasPlace(folder: string): boolean {
 /** After the first initdb below a fallback: from now on the folder answers with the moved data, or not at all. */
 export function rememberMove(place: Place): void {
   if (dirname(place.cluster) === tryRealpath(place.asked)) return
-  mkdirSync(place.asked, { recursive: true, mode: 0o700 })
+  makeFolder(place.asked)
   writeFileSync(join(place.asked, 'moved-to'), `${place.root}\n`, { mode: 0o600 })
 }
 
@@ -137,6 +137,12 @@ function refuseForeign(root: string): void {
     'tell',
     { folder: root, owner: uid, uid: ourselves },
   )
+}
+
+/** Parents get the usual rights: a closed one would shut the server's account out. */
+function makeFolder(path: string): void {
+  mkdirSync(dirname(path), { recursive: true })
+  mkdirSync(path, { recursive: true, mode: 0o700 })
 }
 
 function isRoot(): boolean {

@@ -1,0 +1,42 @@
+/** What a test file asks of the run's services; import by relative path. */
+import { randomBytes } from 'node:crypto'
+import { appendFileSync } from 'node:fs'
+import { Client } from 'pg'
+import { describe, inject } from 'vitest'
+import type {} from './services.ts'
+
+export interface FreshDatabase {
+  readonly url: string
+  /** Ends whatever is still connected to it. */
+  drop(): Promise<void>
+}
+
+/** An empty database of the caller's own on the run's Postgres: one per test file is the habit. */
+export async function freshDatabase(): Promise<FreshDatabase> {
+  const server = inject('postgresUrl')
+  const name = `test_${randomBytes(8).toString('hex')}`
+  await runOnServer(server, `create database ${name}`)
+  const url = new URL(server)
+  url.pathname = `/${name}`
+  return { url: url.href, drop: async () => runOnServer(server, `drop database if exists ${name} with (force)`) }
+}
+
+/**
+ * A suite that needs a real Redis. Without one its tests count as skipped and the run says so at its end (and fails in CI).
+ * The Redis is shared by all files: use a prefix of your own, and never FLUSHALL; for that there is `startRedis`.
+ */
+export function describeRedis(name: string, suite: (redisUrl: string) => void): void {
+  const redisUrl = inject('redisUrl')
+  if (redisUrl === null) appendFileSync(inject('notRunFile'), `${name}\n`)
+  describe.skipIf(redisUrl === null)(name, () => suite(redisUrl ?? 'redis://127.0.0.1:1'))
+}
+
+async function runOnServer(url: string, text: string): Promise<void> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 10_000 })
+  await client.connect()
+  try {
+    await client.query(text)
+  } finally {
+    await client.end()
+  }
+}
