@@ -8,9 +8,10 @@ import { portrait } from './portrait.ts'
 import type { Receivers } from './receivers.ts'
 import { restore, StandIns } from './stand-ins.ts'
 
-/** Modules whose results cannot be the same twice: the part of a drawn result that is compared. */
+/** Modules with a state that depends on what was asked of them before: how their export and results are drawn to be comparable. */
 export const comparedInPart: ReadonlyMap<string, { readonly reason: string; readonly draw: Draw }> = new Map([
   ['uniqueId.js', { reason: 'each loaded copy counts for itself', draw: (value: unknown) => portrait(value).replace(/\d+"$/, 'n"') }],
+  ['_stringToPath.js', { reason: 'its cache holds every path it was asked for', draw: (value: unknown) => (isCallable(value) ? 'a function' : portrait(value)) }],
 ])
 
 export interface Sides {
@@ -45,7 +46,8 @@ const entry = 'pawlExampleComparison'
 function compare(sides: Sides): string | undefined {
   const { migrated, original } = sides
   if (Object.is(migrated.value, original.value)) return undefined
-  const shape = tell(() => 'its export', [portrait(original.value)], [portrait(migrated.value)])
+  const draw = drawFor(sides.path)
+  const shape = tell(() => 'its export', [draw(original.value)], [draw(migrated.value)])
   if (shape !== undefined) return shape
   if (isCallable(original.value) && isCallable(migrated.value)) return compareFunctions(sides, original.value, migrated.value)
   return compareMembers(sides, Object(original.value), Object(migrated.value))
@@ -64,7 +66,7 @@ function compareMembers(sides: Sides, before: object, after: object): string | u
 
 function compareFunctions(sides: Sides, before: Callable, after: Callable): string | undefined {
   const { migrated, original } = sides
-  const draw = comparedInPart.get(sides.path)?.draw ?? portrait
+  const draw = drawFor(sides.path)
   const [clockBefore, clockAfter] = [new StandIns(), new StandIns()]
   const watchGlobals = /\bthis\b/.test(withoutComments(sides.originalSource))
   const compareCall = (call: Call, how: How, receiver: number): string | undefined => {
@@ -87,6 +89,10 @@ function compareFunctions(sides: Sides, before: Callable, after: Callable): stri
     }
   }
   return undefined
+}
+
+function drawFor(path: string): Draw {
+  return comparedInPart.get(path)?.draw ?? portrait
 }
 
 function tell(what: () => string, expected: string[], actual: string[]): string | undefined {

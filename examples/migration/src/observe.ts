@@ -40,7 +40,9 @@ export function observe(subject: Callable, call: Call, setting: Setting): string
     const result = record(lines, subject, call.args(log), how, receiver, draw)
     drain()
     if (isCallable(result) && !isNative(result)) {
-      for (const next of followUps) record(lines, result, next.args(log), 'call', { receiver: true }, draw)
+      for (const [index, next] of followUps.entries()) {
+        record(lines, result, next.args(log), 'call', [undefined, { receiver: true }, 5][index % 3], draw)
+      }
       drain()
     }
   } finally {
