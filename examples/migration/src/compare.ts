@@ -6,7 +6,7 @@ import { callsFor, methodCalls, type Call } from './inputs.ts'
 import { isCallable, observe, type Callable, type Draw, type How } from './observe.ts'
 import { portrait } from './portrait.ts'
 import type { Receivers } from './receivers.ts'
-import { restore, StandIns } from './stand-ins.ts'
+import { install, restore, StandIns } from './stand-ins.ts'
 
 /** Modules with a state that depends on what was asked of them before: how their export and results are drawn to be comparable. */
 export const comparedInPart: ReadonlyMap<string, { readonly reason: string; readonly draw: Draw }> = new Map([
@@ -22,6 +22,8 @@ export interface Sides {
   readonly original: { readonly value: unknown; readonly receivers: Receivers }
   /** Milliseconds after which the comparison is given up, endless loops included. */
   readonly limitMs: number
+  /** Original to migrated functions held against each other before: `each.js` and `collection.js` hand on what others export. */
+  readonly compared?: Map<unknown, unknown>
 }
 
 /** The first difference as a sentence, or undefined when there is none. */
@@ -29,6 +31,7 @@ export function findDifference(sides: Sides): string | undefined {
   const found: { difference?: string | undefined } = {}
   // A script's timeout is the only thing that ends a synchronous endless loop without a second thread.
   Object.defineProperty(globalThis, entry, { value: () => { found.difference = compare(sides) }, configurable: true })
+  install()
   try {
     runInThisContext(`${entry}()`, { timeout: sides.limitMs })
     return found.difference
@@ -45,7 +48,7 @@ const entry = 'pawlExampleComparison'
 
 function compare(sides: Sides): string | undefined {
   const { migrated, original } = sides
-  if (Object.is(migrated.value, original.value)) return undefined
+  if (isSame(sides, original.value, migrated.value)) return undefined
   const draw = drawFor(sides.path)
   const shape = tell(() => 'its export', [draw(original.value)], [draw(migrated.value)])
   if (shape !== undefined) return shape
@@ -57,15 +60,20 @@ function compare(sides: Sides): string | undefined {
 function compareMembers(sides: Sides, before: object, after: object): string | undefined {
   for (const name of Object.keys(before)) {
     const [was, is]: unknown[] = [Reflect.get(before, name), Reflect.get(after, name)]
-    if (Object.is(was, is) || !isCallable(was) || !isCallable(is)) continue
+    if (isSame(sides, was, is) || !isCallable(was) || !isCallable(is)) continue
     const difference = compareFunctions({ ...sides, path: `${name}.js` }, was, is)
     if (difference !== undefined) return `its ${name} ${difference}`
   }
   return undefined
 }
 
+function isSame({ compared }: Sides, was: unknown, is: unknown): boolean {
+  return Object.is(was, is) || (compared?.has(was) === true && Object.is(compared.get(was), is))
+}
+
 function compareFunctions(sides: Sides, before: Callable, after: Callable): string | undefined {
-  const { migrated, original } = sides
+  const { migrated, original, compared } = sides
+  compared?.set(before, after)
   const draw = drawFor(sides.path)
   const [clockBefore, clockAfter] = [new StandIns(), new StandIns()]
   const watchGlobals = /\bthis\b/.test(withoutComments(sides.originalSource))

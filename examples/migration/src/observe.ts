@@ -32,23 +32,19 @@ export function observe(subject: Callable, call: Call, setting: Setting): string
   const log = (name: string, self: unknown, given: readonly unknown[]): void => {
     if (lines.length < 400) lines.push(`callback ${name} on ${portrait(self)} with ${portrait(given)}`)
   }
-  const end = standIns.begin((line) => lines.push(line))
   const drain = (): void => {
     standIns.drain((thrown) => lines.push(thrown ? `a timer threw ${portrait(thrown.error)}` : 'a timer fired'))
   }
-  try {
-    const result = record(lines, subject, call.args(log), how, receiver, draw)
-    drain()
-    if (isCallable(result) && !isNative(result)) {
-      for (const [index, next] of followUps.entries()) {
-        record(lines, result, next.args(log), 'call', [undefined, { receiver: true }, 5][index % 3], draw)
-      }
-      drain()
+  standIns.begin((line) => lines.push(line))
+  const result = record(lines, subject, call.args(log), how, receiver, draw)
+  drain()
+  if (isCallable(result) && !isNative(result)) {
+    for (const [index, next] of followUps.entries()) {
+      record(lines, result, next.args(log), 'call', [undefined, { receiver: true }, 5][index % 3], draw)
     }
-  } finally {
-    end()
-    if (watchGlobals) removeGlobals(globals, lines)
+    drain()
   }
+  if (watchGlobals) removeGlobals(globals, lines)
   return lines
 }
 

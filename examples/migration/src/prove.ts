@@ -65,10 +65,11 @@ export async function proveBehaviour(target: { outFolder: string; originalFolder
   const migrated = async (path: string): Promise<unknown> => (await import(urlOf(outFolder, path)) as { default: unknown }).default
   const classes = new Map(await Promise.all(receiverClasses.map(async (path) => [path as string, await migrated(path)] as const)))
   const receivers = { original: makeReceivers(original), migrated: makeReceivers((path) => classes.get(path)) }
+  const compared = new Map<unknown, unknown>()
   const differing: { path: string; reason: string }[] = []
   for (const path of done) {
     const reason = findDifference({
-      path, limitMs,
+      path, limitMs, compared,
       originalSource: readFileSync(join(originalFolder, path), 'utf8'),
       migrated: { value: await migrated(path), receivers: receivers.migrated },
       original: { value: original(path), receivers: receivers.original },
