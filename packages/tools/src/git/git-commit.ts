@@ -68,11 +68,13 @@ function commitTool(open: () => Promise<KeyedRepository>, revert: Tool<RevertInp
     async execute(input, context) {
       const repository = await open()
       const paths = [...new Set(input.paths)]
-      const { commit, branch, changes } = await repository.commitOnce(trailerKey(context.key), context.signal, () => context.guard(), async (tip) => ({
-        message: input.message,
-        author: input.author,
-        changes: await repository.readWorktree(paths, tip),
-      }))
+      const { commit, branch, changes } = await repository.commitOnce(trailerKey(context.key), context.signal, () => context.guard(), async () => {
+        const changes = await repository.readWorktree(paths)
+        return async (tip) => {
+          await repository.assertRemovable(changes, tip)
+          return { message: input.message, author: input.author, changes }
+        }
+      })
       // The first holder may have died between its commit and its index.
       if (!changes) await repository.syncIndex(await tipEntries(repository, paths))
       return { commit, branch }

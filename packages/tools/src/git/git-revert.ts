@@ -43,11 +43,10 @@ export function gitRevert(open: () => Promise<KeyedRepository>): Tool<RevertInpu
     async execute(input, context) {
       const repository = await open()
       const files = await changedFiles(repository, input.commit)
-      const { commit, branch, changes } = await repository.commitOnce(trailerKey(context.key), context.signal, () => context.guard(), async (tip) => ({
-        message: await revertMessage(repository, input.commit),
-        author: undefined,
-        changes: await inverse(repository, tip, files),
-      }))
+      const { commit, branch, changes } = await repository.commitOnce(trailerKey(context.key), context.signal, () => context.guard(), async () => {
+        const message = await revertMessage(repository, input.commit)
+        return async (tip) => ({ message, author: undefined, changes: await inverse(repository, tip, files) })
+      })
       if (!changes) await repository.syncIndex(files.map(({ path, before }) => ({ path, entry: before })))
       await restoreWorktree(repository, files)
       return { commit, branch }
@@ -96,7 +95,7 @@ async function restoreWorktree(repository: KeyedRepository, files: readonly File
   const current = files.length === 0 ? new Map<string, TreeEntry>() : await repository.readTree(tip, files.map(({ path }) => path))
   for (const { path, before, after } of files) {
     if (!isSame(current.get(path), before)) continue
-    const here = await repository.readWorktree([path], tip).then(([change]) => change?.entry, () => undefined)
+    const here = await repository.readWorktree([path]).then(([change]) => change?.entry, () => undefined)
     if (!isSame(here, after)) continue
     if (before) await runGit({ repo: repository.root, args: ['checkout-index', '-f', '-q', '-u', '-z', '--stdin'], input: `${path}\0` })
     else await rm(join(repository.root, path), { force: true })

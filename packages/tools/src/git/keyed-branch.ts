@@ -11,6 +11,7 @@
  */
 import { readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { CommitReader } from './commit-reader.ts'
 import { GitFailed, runGit } from './run-git.ts'
 
 export const keyTrailer = 'Pawl-Key'
@@ -57,8 +58,10 @@ export class KeyedBranch {
   /** Keys of the history up to `scannedTip`. Only new commits are read. */
   readonly #commits = new Map<string, string>()
   #scannedTip: string | undefined
+  readonly #reader: CommitReader
 
   constructor(readonly repo: string, readonly dirs: GitDirs, readonly branch: string) {
+    this.#reader = new CommitReader(repo)
     this.ref = `refs/heads/${branch}`
   }
 
@@ -76,7 +79,7 @@ export class KeyedBranch {
   }
 
   async #scan(tip: string): Promise<void> {
-    if (tip === this.#scannedTip) return
+    if (tip === this.#scannedTip || (await this.#walkNew(tip))) return
     const range = this.#scannedTip === undefined ? tip : `${this.#scannedTip}...${tip}`
     const format = `--format=%m%x09%H%x09%(trailers:key=${keyTrailer},valueonly,separator=%x09)`
     const log = await runGit({ repo: this.repo, args: ['log', '--reverse', '--topo-order', '--left-right', '--no-show-signature', format, range, '--'] })
@@ -91,6 +94,26 @@ export class KeyedBranch {
       for (const key of keys) if (commit && key && !this.#commits.has(key)) this.#commits.set(key, commit)
     }
     this.#scannedTip = tip
+  }
+
+  /** The common case: a few commits in a row on top of what is known. False: anything else, `git log` shall look. */
+  async #walkNew(tip: string): Promise<boolean> {
+    const known = this.#scannedTip
+    const found: [commit: string, keys: string[]][] = []
+    for (let at: string | undefined = tip; known !== undefined && found.length < walkLimit; ) {
+      const commit = await this.#reader.read(at)
+      if (!commit || commit.parents.length > 1) return false
+      found.push([at, keysOf(commit.message)])
+      at = commit.parents[0]
+      if (at === undefined) return false
+      // Another call of this process may have scanned meanwhile: then this walk is not on top of it.
+      if (at !== known) continue
+      if (this.#scannedTip !== known) return false
+      for (const [hash, keys] of found.toReversed()) for (const key of keys) if (!this.#commits.has(key)) this.#commits.set(key, hash)
+      this.#scannedTip = tip
+      return true
+    }
+    return false
   }
 
   /** Swaps the commit in on top of its parent. Undefined: the branch has moved on; look for the key again. */
@@ -130,6 +153,15 @@ export class KeyedBranch {
       }
     }
   }
+}
+
+const walkLimit = 200
+
+/** Trailers stand in the last paragraph; a mention anywhere else is only text. */
+function keysOf(message: string): string[] {
+  const text = message.trimEnd()
+  const lines = text.slice(text.lastIndexOf('\n\n') + 1).split('\n')
+  return lines.flatMap((line) => /^pawl-key: *(\S+) *$/i.exec(line)?.[1] ?? [])
 }
 
 /** Messages end in our own trailer; a message that already ends in trailers gets it appended to that block. */

@@ -1,5 +1,5 @@
 /** One repository with a worktree, as the git tools see it: its branch, its lock, and what its files would be in a tree. */
-import { lstat, readlink, realpath } from 'node:fs/promises'
+import { lstat, readFile, readlink, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { NotApplied, sha256 } from '@pawl/core'
 import { z } from 'zod'
@@ -55,17 +55,23 @@ export class KeyedRepository {
     const head = async () => (await runGit({ ...at, args: ['symbolic-ref', '--quiet', '--short', 'HEAD'] })).trim()
     const branch = options.branch ?? (await head())
     const committer = options.committer ?? parseIdent(await runGit({ ...at, args: ['var', 'GIT_COMMITTER_IDENT'] }))
-    const isCheckedOut = () => head().then((current) => current === branch, () => false)
+    const isCheckedOut = async () => (await readFile(join(worktree, 'HEAD'), 'utf8')).trim() === `ref: refs/heads/${branch}`
     return new KeyedRepository(root, new KeyedBranch(root, { common, worktree }, branch), committer, isCheckedOut)
   }
 
   /**
-   * The one commit for `key`: found, or made from `plan` and swapped in. `plan` gets the tip it will stand on.
+   * The one commit for `key`: found, or planned and swapped in. `prepare` runs outside the lock; the plan it returns gets
+   * the tip the commit will stand on.
    * Whatever fails before git was told to move the branch, and whatever git itself refused, is proved not applied.
    */
-  async commitOnce(key: string, signal: AbortSignal, guard: () => void, plan: (tip: string) => Promise<CommitPlan>): Promise<KeyedCommit & { changes: readonly TreeChange[] | undefined }> {
+  async commitOnce(key: string, signal: AbortSignal, guard: () => void, prepare: () => Promise<(tip: string) => Promise<CommitPlan>>): Promise<KeyedCommit & { changes: readonly TreeChange[] | undefined }> {
     let isSent = false
-    const attempt = async () => {
+    // Looked for before anything is read: the files of a call that is long done may have moved on.
+    const early = await this.find(key).catch((cause: unknown) => {
+      throw new NotApplied(`the branch ${this.branch.branch} cannot be read.`, { cause })
+    })
+    if (early) return { commit: early, branch: this.branch.branch, changes: undefined }
+    const attempt = async (plan: (tip: string) => Promise<CommitPlan>) => {
       for (let tries = 0; tries < swapTries; tries += 1) {
         const tip = await this.branch.tip()
         const found = await this.branch.find(key, tip)
@@ -80,8 +86,9 @@ export class KeyedRepository {
       throw new NotApplied(`branch ${this.branch.branch} moved under each of ${swapTries} tries.`)
     }
     try {
+      const plan = await prepare()
       return await withRepositoryLock(join(this.branch.dirs.common, 'pawl.lock'), signal, async () => {
-        const done = await attempt()
+        const done = await attempt(plan)
         await this.syncIndex(done.changes)
         return done
       })
@@ -104,21 +111,25 @@ export class KeyedRepository {
   }
 
   /** What these files of the worktree would be in a tree, git's own filters applied. Missing files are removals. */
-  async readWorktree(paths: readonly string[], tip: string): Promise<TreeChange[]> {
+  async readWorktree(paths: readonly string[]): Promise<TreeChange[]> {
     const files = await Promise.all(paths.map(async (path) => ({ path, mode: await this.#modeOf(path) })))
     const regular = files.filter(({ mode }) => mode === '100644' || mode === '100755')
     const hashes = regular.length === 0 ? [] : (await runGit({ repo: this.root, args: ['hash-object', '-w', '--stdin-paths'], input: regular.map(({ path }) => `${path}\n`).join('') })).trim().split('\n')
     const blobs = new Map(regular.map(({ path }, n) => [path, hashes[n] ?? '']))
-    const missing = files.filter(({ mode }) => mode === undefined).map(({ path }) => path)
-    const inTip = missing.length > 0 ? await this.readTree(tip, missing) : new Map<string, TreeEntry>()
     return Promise.all(files.map(async ({ path, mode }) => {
-      if (mode === undefined) {
-        if (!inTip.has(path)) throw new NotApplied(`there is no file "${path}", neither in the worktree nor on the branch.`)
-        return { path, entry: undefined }
-      }
+      if (mode === undefined) return { path, entry: undefined }
       const blob = blobs.get(path) ?? (await runGit({ repo: this.root, args: ['hash-object', '-w', '--stdin'], input: await readlink(join(this.root, path)) })).trim()
       return { path, entry: { mode, blob } }
     }))
+  }
+
+  /** A file to be removed must be there: a mistyped name would make an empty commit. */
+  async assertRemovable(changes: readonly TreeChange[], tip: string): Promise<void> {
+    const missing = changes.filter(({ entry }) => entry === undefined).map(({ path }) => path)
+    if (missing.length === 0) return
+    const inTip = await this.readTree(tip, missing)
+    const unknownPath = missing.find((path) => !inTip.has(path))
+    if (unknownPath) throw new NotApplied(`there is no file "${unknownPath}", neither in the worktree nor on the branch.`)
   }
 
   async #modeOf(path: string): Promise<string | undefined> {
