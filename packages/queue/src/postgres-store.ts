@@ -7,6 +7,14 @@ const schema = 'pawl_queue'
 /** Relation, function or schema is missing: somebody dropped it under us. */
 const droppedCodes = ['42P01', '42883', '3F000']
 
+/** BullMQ would open its LISTEN connection after a close that came during the start, and leave it open for ever. */
+class ClosableConnection extends PostgresConnection {
+  override async getListenClient(): ReturnType<PostgresConnection['getListenClient']> {
+    if (this.isClosing !== undefined) throw new Error('the connection is closed')
+    return await super.getListenClient()
+  }
+}
+
 /** BullMQ migrates under an advisory lock of its own, so any number of processes may start at once. */
 const configOf = (url: string, max: number): PostgresPoolConfig => ({
   connectionString: url, schema, migrate: true, max,
@@ -26,7 +34,7 @@ export function openPostgres(url: string, onError: (error: unknown, where: strin
   }
   function open(): Generation {
     if (current !== undefined) return current
-    const connection = new PostgresConnection(configOf(url, 4))
+    const connection = new ClosableConnection(configOf(url, 4))
     connection.on('error', (error: Error) => { onError(error, 'postgres') })
     current = { connection, queues: new Map() }
     return current
@@ -67,7 +75,7 @@ export function openPostgres(url: string, onError: (error: unknown, where: strin
     },
     isEmptied: (error) => droppedCodes.includes(String((error as { code?: unknown }).code)),
     buildWorker(name, processor, settings) {
-      const connection = new PostgresConnection(configOf(url, 3))
+      const connection = new ClosableConnection(configOf(url, 3))
       const factory: BackendFactory<IQueueBackend> = (queue, options) =>
         restAfterFailedFetch(new PostgresQueueBackend(connection, queue, { ...options, connection: {} }, true, queue))
       const worker = new Worker(name, processor, { ...settings, connection: {}, autorun: false }, factory)

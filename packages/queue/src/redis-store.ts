@@ -6,6 +6,7 @@ import { settleWithin } from './failures.ts'
 
 const always = {
   connectTimeout: 4_000,
+  disconnectTimeout: 500,
   keepAlive: 10_000,
   retryStrategy: (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 10), 2_000),
   // After a failover the old primary refuses writes: reconnect, so that the name is resolved again, and send again.
