@@ -1,1 +1,8 @@
 export * from './define-agent.ts'
+export { dispatchRun, type DispatchParts } from './dispatch.ts'
+export { encodeItems } from './encode-items.ts'
+export { FAILPOINTS, type Failpoint, type FailpointName, type FailpointPlace } from './failpoint.ts'
+export { Harness, type HarnessOptions } from './harness.ts'
+export type { Log } from './parts.ts'
+export { defaultTimings, type Timings } from './timings.ts'
+export type { Verdict } from './run-item.ts'

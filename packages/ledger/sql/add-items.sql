@@ -10,8 +10,10 @@ begin
   if not found then outcome := 'closed'; return next; return; end if;
   perform 1 from pawl.items i where i.run_id = p_run and i.seq = p_seq and i.epoch = p_epoch and i.status = 'in_progress' for update;
   if not found then outcome := 'fenced'; return next; return; end if;
-  select array_agg(x.key) into names from unnest(p_keys, p_payloads) as x(key, payload)
-    join pawl.items i on i.run_id = p_run and i.kind = 'work' and i.key = x.key and i.payload <> x.payload;
+  select array_agg(distinct c.key) into names from (
+    select x.key from unnest(p_keys, p_payloads) as x(key, payload) join pawl.items i on i.run_id = p_run and i.kind = 'work' and i.key = x.key and i.payload <> x.payload
+    union all
+    select x.key from unnest(p_keys, p_payloads) as x(key, payload) group by x.key having count(distinct x.payload) > 1) c;
   if names is not null then outcome := 'conflict'; return next; return; end if;
   insert into pawl.items (run_id, seq, kind, key, payload)
     select p_run, first_seq + (x.n - 1)::integer, 'work', x.key, x.payload from unnest(p_keys, p_payloads) with ordinality as x(key, payload, n) order by x.n

@@ -1,5 +1,6 @@
 -- advance_run: every transition of a run that follows from its items alone, under the run's lock; repeatable, whoever calls it.
--- splitting with a failed split → failed. running with nothing live → finalizing, with its one finalize item.
+-- splitting with a failed split → failed. running with nothing live → finalizing, with its one finalize item, which takes over what
+-- a finalizer of an earlier ending (cancelled, then resumed) left unsettled: an ended item has no holder to settle it.
 -- finalizing whose finalize item failed → failed. Returns the run's status and whether a finalizer was made.
 create or replace function pawl.advance_run(p_run uuid, out run_status text, out made boolean) language plpgsql as $$
 declare
@@ -14,6 +15,8 @@ begin
     if exists (select 1 from pawl.items i where i.run_id = p_run and i.status in ('pending', 'in_progress', 'blocked')) then return; end if;
     insert into pawl.items (run_id, seq, kind, key, payload) values (p_run, r.next_seq, 'finalize', 'finalize-' || r.ending, 'null')
       on conflict (run_id, kind, key) do nothing;
+    update pawl.actions a set item_seq = r.next_seq, epoch = 0 from pawl.items i where a.run_id = p_run and a.status in ('started', 'in_doubt')
+      and i.run_id = p_run and i.seq = a.item_seq and i.kind = 'finalize' and i.status = 'cancelled';
     update pawl.runs x set status = 'finalizing', next_seq = x.next_seq + 1 where x.id = p_run;
     run_status := 'finalizing'; made := true;
   elsif r.status in ('splitting', 'finalizing') then

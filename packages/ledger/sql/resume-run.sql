@@ -21,7 +21,9 @@ begin
       where i.run_id = p_run and i.seq = l.seq;
     get diagnostics reopened = row_count;
     perform set_config('pawl.reopens', 'off', true);
-    update pawl.runs x set status = next_status, paused = false, ending = x.ending + 1, finished_at = null, error = null where x.id = p_run;
+    update pawl.runs x set status = next_status, paused = false, ending = x.ending + 1, finished_at = null, error = null,
+      stream_alive_at = case when next_status = 'splitting' and not exists (select 1 from pawl.items i where i.run_id = p_run and i.kind = 'split') then clock_timestamp() end
+      where x.id = p_run;
     status := next_status;
   elsif r.status in ('splitting', 'running', 'finalizing', 'compensating') then
     update pawl.runs x set paused = false where x.id = p_run;

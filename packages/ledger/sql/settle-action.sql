@@ -1,19 +1,24 @@
 -- settle_action: a worker (the item's holder, or a compensate/settle item for any action of the run) records what became of an unsettled action.
 -- Locks: settler's item (its fence), then action. Verdicts: applied → committed; not_applied → failed with every send proved refused
--- (sent again when asked for); in_doubt → a person decides, from answerable_at on. An earlier holder's proof beats not_applied and in_doubt.
--- Returns the row after it; no row = fenced; a row that was settled already is returned as it is.
+-- (sent again when asked for); in_doubt → a person decides, from answerable_at on. An earlier holder's proof beats not_applied, in_doubt
+-- and even a `failed` that was recorded before the proof came.
+-- Returns the row after it; no row = fenced, or not the settler's to settle; a row that was settled already is returned as it is.
 create or replace function pawl.settle_action(
   p_run uuid, p_seq integer, p_epoch integer, p_key text, p_verdict text, p_result text, p_undo text, p_by text, p_wait_ms integer
 ) returns setof pawl.actions language plpgsql as $$
 declare
   a pawl.actions;
+  settler text;
   happened boolean;
 begin
-  perform 1 from pawl.items i where i.run_id = p_run and i.seq = p_seq and i.epoch = p_epoch and i.status = 'in_progress' for update;
+  select i.kind into settler from pawl.items i where i.run_id = p_run and i.seq = p_seq and i.epoch = p_epoch and i.status = 'in_progress' for update;
   if not found then return; end if;
   select * into a from pawl.actions x where x.run_id = p_run and x.key = p_key for update;
   if not found then return; end if;
-  if a.status <> 'started' and not (a.status = 'in_doubt' and p_verdict <> 'in_doubt') then return next a; return; end if;
+  if not (a.status = 'failed' and a.applied_evidence is not null) then
+    if a.item_seq <> p_seq and settler not in ('compensate', 'settle') then return; end if;
+    if a.status <> 'started' and not (a.status = 'in_doubt' and p_verdict <> 'in_doubt') then return next a; return; end if;
+  end if;
   happened := p_verdict = 'applied' or a.applied_evidence is not null;
   if happened then
     update pawl.actions x set status = 'committed', result = coalesce(x.applied_evidence, p_result), undo = coalesce(p_undo, x.undo),

@@ -5,14 +5,13 @@ create or replace function pawl.start_run(
   p_input text, p_labels jsonb, p_policy jsonb, p_by text, p_split boolean
 ) returns table (outcome text, run_id uuid, digest text, status text) language plpgsql as $$
 begin
-  if p_key is not null then
+  while p_key is not null loop
     insert into pawl.run_keys (namespace, key, run_id, digest) values (p_namespace, p_key, p_id, p_digest) on conflict do nothing;
-    if not found then
-      return query select 'exists'::text, k.run_id, k.digest, r.status from pawl.run_keys k left join pawl.runs r on r.id = k.run_id
-        where k.namespace = p_namespace and k.key = p_key;
-      return;
-    end if;
-  end if;
+    exit when found;
+    return query select 'exists'::text, k.run_id, k.digest, r.status from pawl.run_keys k left join pawl.runs r on r.id = k.run_id
+      where k.namespace = p_namespace and k.key = p_key;
+    if found then return; end if; -- else its stream was dropped in between, and the key is free
+  end loop;
   insert into pawl.runs (id, namespace, agent, agent_version, model_version, prompt_version, schema_version, lock_digest, input, labels, policy, status, created_by, stream_alive_at)
     values (p_id, p_namespace, p_agent, p_version, p_model, p_prompt, p_schema, p_lock, p_input, p_labels, p_policy, 'splitting', p_by,
       case when p_split then null else clock_timestamp() end);

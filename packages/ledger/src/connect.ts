@@ -118,7 +118,7 @@ export class Ledger {
   /** Never rejects and never takes longer than two seconds: `end()` alone may stay pending after a lost connection. */
   async close(): Promise<void> {
     this.#closed = true
-    const ended = [this.#client, this.#transactions].map((client) => client?.end({ timeout: 1 }).catch(() => {}))
+    const ended = [this.#client, this.#transactions].map(async (client) => { await client?.end({ timeout: 1 }).catch(() => {}) })
     await Promise.race([Promise.all(ended), new Promise((resolve) => setTimeout(resolve, 2_000).unref())])
   }
 }

@@ -18,7 +18,8 @@ const row = z.object({ id: z.string(), system: z.string(), timeline: z.string(),
 
 /** Compares the server's identity with the recorded one. Throws `NO_LEDGER` when the database was never migrated. */
 export async function readIdentity(ledger: Ledger): Promise<LedgerIdentity> {
-  const [found] = await ledger.query(`select id, system_identifier as system, timeline, (select system_identifier::text from pg_control_system()) as "systemNow",
+  const [there] = await ledger.query<{ there: boolean }>(`select to_regclass('pawl.ledger') is not null as there`, [], { retryForMs: 5_000 })
+  const [found] = !there?.there ? [] : await ledger.query(`select id, system_identifier as system, timeline, (select system_identifier::text from pg_control_system()) as "systemNow",
     pawl.timeline_now() as "timelineNow" from pawl.ledger`, [], { retryForMs: 5_000 })
   if (!found) throw new PawlError('NO_LEDGER', `The database at ${ledger.host} holds no ledger. Run "pawl migrate".`, 'crash')
   const identity = row.parse(found)

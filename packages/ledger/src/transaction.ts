@@ -6,6 +6,8 @@ import { limits, PawlError } from '@pawl/core'
 import type postgres from 'postgres'
 import type { Ledger, Param, Row } from './connect.ts'
 
+const rollbackMs = 2_000
+
 export interface Transaction {
   query<R extends Row = Row>(text: string, params?: readonly unknown[]): Promise<{ rows: R[]; rowCount: number }>
   /** Several statements at once, without parameters. */
@@ -14,7 +16,7 @@ export interface Transaction {
 
 /** Commits when `work` resolves, rolls back when it rejects. Throws `COMMIT_UNKNOWN` (next: retry) when the answer to COMMIT was lost. */
 export async function withTransaction<T>(ledger: Ledger, options: { timeoutMs: number }, work: (tx: Transaction) => Promise<T>): Promise<T> {
-  const connection = await inTime(ledger.reserve(), limits.statementDeadlineMs, ledger)
+  const connection = await reserveInTime(ledger)
   let healthy = false
   try {
     await inTime(connection.unsafe(`begin; set local statement_timeout = ${Math.ceil(options.timeoutMs)}`), options.timeoutMs, ledger)
@@ -22,8 +24,8 @@ export async function withTransaction<T>(ledger: Ledger, options: { timeoutMs: n
     try {
       result = await work(transactionOn(connection, options.timeoutMs, ledger))
     } catch (error) {
-      await inTime(connection.unsafe('rollback'), limits.statementDeadlineMs, ledger)
-      healthy = true
+      // A connection that is gone rolls back by itself; what went wrong in `work` is what the caller must hear.
+      healthy = await inTime(connection.unsafe('rollback'), rollbackMs, ledger).then(() => true, () => false)
       throw error
     }
     await commit(connection, ledger)
@@ -32,6 +34,17 @@ export async function withTransaction<T>(ledger: Ledger, options: { timeoutMs: n
   } finally {
     if (healthy) connection.release()
     else ledger.discard()
+  }
+}
+
+/** A reservation that comes too late for its caller goes back at once, or the client would be one connection short for ever. */
+async function reserveInTime(ledger: Ledger): Promise<postgres.ReservedSql> {
+  const reserving = ledger.reserve()
+  try {
+    return await inTime(reserving, limits.statementDeadlineMs, ledger)
+  } catch (error) {
+    reserving.then((late) => late.release(), () => {})
+    throw error
   }
 }
 

@@ -39,6 +39,8 @@ interface Batch {
   readonly item: ItemRef
   readonly epoch: number
   ops: Op[]
+  /** Somebody holds the item's row: not written again before (`performance.now()`). */
+  notBefore?: number
 }
 
 export interface WriterOptions {
@@ -52,12 +54,15 @@ export interface WriterOptions {
 
 const mostItems = 500
 const mostBytes = 8_000_000
+const busyMs = 10
 
 export class Writer {
   #pending = new Map<string, Batch>()
   #flying = false
   #scheduled = false
   #closed = false
+  /** Attempts one of whose completions was refused: what they want after it rests on a result the ledger does not have. */
+  #refused = new Set<string>()
 
   constructor(private readonly ledger: Ledger, private readonly options: WriterOptions) {}
 
@@ -89,12 +94,13 @@ export class Writer {
   }
 
   #add(item: ItemRef, epoch: number, op: Op): void {
-    if (this.#closed) return op.reject(new Error('the ledger writer was closed'))
+    if (this.#refused.has(placeOf(item, epoch))) return answerFenced(op)
     this.#enqueue({ item, epoch, ops: [op] })
     this.#schedule()
   }
 
   #enqueue(batch: Batch): void {
+    if (this.#closed) return rejectAll(batch, new Error('the ledger writer was closed'))
     const place = placeOf(batch.item, batch.epoch)
     const waiting = this.#pending.get(place)
     if (waiting) waiting.ops.push(...batch.ops)
@@ -104,17 +110,22 @@ export class Writer {
   #schedule(): void {
     if (this.#flying || this.#scheduled || this.#pending.size === 0) return
     this.#scheduled = true
-    // After the microtasks of a returned call, so that the agent's next intent is there to ride with its completion.
-    setImmediate(() => {
+    const fly = (): void => {
       this.#scheduled = false
       void this.#fly()
-    })
+    }
+    const waitMs = Math.min(...[...this.#pending.values()].map((batch) => (batch.notBefore ?? 0) - performance.now()))
+    // After the microtasks of a returned call, so that the agent's next intent is there to ride with its completion.
+    if (waitMs <= 0) setImmediate(fly)
+    else setTimeout(fly, waitMs)
   }
 
   #take(): Batch[] {
     const taken: Batch[] = []
     let bytes = 0
+    const now = performance.now()
     for (const [place, batch] of this.#pending) {
+      if ((batch.notBefore ?? 0) > now) continue
       if (taken.length > 0 && (taken.length >= mostItems || bytes >= mostBytes)) break
       bytes += sizeOf(batch)
       this.#pending.delete(place)
@@ -126,7 +137,7 @@ export class Writer {
   async #fly(): Promise<void> {
     if (this.#flying) return
     const batches = this.#take()
-    if (batches.length === 0) return
+    if (batches.length === 0) return this.#schedule()
     this.#flying = true
     try {
       await this.#write(batches)
@@ -178,8 +189,12 @@ export class Writer {
     }
     for (const batch of batches) {
       const place = placeOf(batch.item, batch.epoch)
-      batch.ops = settleFromPlace(batch, places.get(place), answer.locked.has(place), answer.written.has(place))
-      if (batch.ops.length > 0) this.#enqueue(this.#pendingFirst(batch))
+      const { again, isRefused } = settleFromPlace(batch, places.get(place), answer.locked.has(place), answer.written.has(place))
+      const next = this.#pendingFirst({ item: batch.item, epoch: batch.epoch, ops: again, ...(answer.locked.has(place) ? {} : { notBefore: performance.now() + busyMs }) })
+      if (isRefused) {
+        this.#refused.add(place)
+        for (const op of next.ops) answerFenced(op)
+      } else if (next.ops.length > 0) this.#enqueue(next)
     }
   }
 }
@@ -188,6 +203,10 @@ const isRetryable = (error: unknown): boolean => isPassing(error) || (error as {
 
 function rejectAll(batch: Batch, error: unknown): void {
   for (const op of batch.ops) op.reject(error)
+}
+
+function answerFenced(op: Op): void {
+  op.resolve({ outcome: 'fenced' })
 }
 
 function keyOf(op: Op): string[] {
@@ -204,20 +223,23 @@ function sizeOf(batch: Batch): number {
   return bytes
 }
 
+/** A finish never rides with an intent: written again after a lost answer, it could be judged by a snapshot older than that intent. */
 function wantOf({ item, epoch, ops }: Batch): Want {
+  const hasIntent = ops.some((op) => op.kind === 'intent')
   return {
     item,
     epoch,
     completions: ops.flatMap((op) => (op.kind === 'completion' ? [op.completion] : [])),
     intents: ops.flatMap((op) => (op.kind === 'intent' ? [op.intent] : [])),
     records: ops.flatMap((op) => (op.kind === 'record' ? [op.record] : [])),
-    finish: ops.findLast((op) => op.kind === 'finish')?.finish,
+    finish: hasIntent ? undefined : ops.findLast((op) => op.kind === 'finish')?.finish,
   }
 }
 
 /** Answers what the flush answered in full; false when something of the batch has to be read. */
 function settleFromAnswer(batch: Batch, answer: FlushAnswer): boolean {
   if (!answer.written.has(placeOf(batch.item, batch.epoch))) return false
+  const { finish } = wantOf(batch)
   batch.ops = batch.ops.filter((op) => {
     switch (op.kind) {
       case 'intent': {
@@ -232,49 +254,63 @@ function settleFromAnswer(batch: Batch, answer: FlushAnswer): boolean {
         op.resolve({ outcome: 'recorded', status })
         return false
       }
-      case 'finish': op.resolve({ outcome: 'finished' }); return false
+      case 'finish':
+        if (op.finish !== finish) return true
+        op.resolve({ outcome: 'finished' })
+        return false
       case 'record': case 'renew': op.resolve({ outcome: 'held' }); return false
     }
   })
   return batch.ops.length === 0
 }
 
-/** Decides from the rows themselves. Returns what has to be written again. */
-function settleFromPlace(batch: Batch, place: Place | undefined, wasLocked: boolean, wasWritten: boolean): Op[] {
+/** Decides from the rows themselves what holds. Returns what has to be written again, and whether a completion was refused: then nothing is. */
+function settleFromPlace(batch: Batch, place: Place | undefined, wasLocked: boolean, wasWritten: boolean): { again: Op[]; isRefused: boolean } {
   const fenced = !place || place.epoch !== batch.epoch || place.status !== 'in_progress'
   const again: Op[] = []
-  let completionsTaken = false
+  let isRefused = false
+  let hasTaken = false
   for (const op of batch.ops) {
-    const action = op.kind === 'intent' ? place?.actions.get(op.intent.key) : op.kind === 'completion' ? place?.actions.get(op.completion.key) : undefined
     switch (op.kind) {
       case 'completion': {
-        const { token, outcome } = op.completion
-        const status = action && ((action.token === token && action.status !== 'started') || (action.token === null && outcome !== 'committed'))
-          ? action.status : undefined
-        if (status === 'committed' || status === 'failed' || status === 'started') {
-          completionsTaken = true
+        const action = place?.actions.get(op.completion.key)
+        const status = takenAs(op.completion, action)
+        if (status) {
+          hasTaken = true
           op.resolve({ outcome: 'recorded', status })
-        } else if (fenced) op.resolve({ outcome: 'fenced' })
-        else if (action?.token === token) again.push(op)
-        else op.resolve({ outcome: 'refused', action })
+        } else if (fenced) answerFenced(op)
+        else if (action?.token === op.completion.token && action.status === 'started') again.push(op)
+        else {
+          isRefused = true
+          op.resolve({ outcome: 'refused', action })
+        }
         break
       }
-      case 'intent':
-        if (fenced) op.resolve({ outcome: 'fenced' })
+      case 'intent': {
+        const action = place?.actions.get(op.intent.key)
+        if (fenced) answerFenced(op)
         else if (!action) again.push(op)
         else if (action.token === op.intent.token) op.resolve({ outcome: 'sent', id: action.id, orderNo: action.order_no })
         else op.resolve({ outcome: 'exists', action })
         break
+      }
       case 'finish':
         if (place && place.epoch === batch.epoch && place.status === op.finish.status) op.resolve({ outcome: 'finished' })
-        else if (fenced) op.resolve({ outcome: 'fenced' })
-        else if (wasLocked && !wasWritten && !completionsTaken && place.hasOpen) op.resolve({ outcome: 'open' })
+        else if (fenced) answerFenced(op)
+        else if (wasLocked && !wasWritten && !hasTaken && !isRefused && place.hasOpen) op.resolve({ outcome: 'open' })
         else again.push(op)
         break
       case 'record': case 'renew':
-        if (fenced) op.resolve({ outcome: 'fenced' })
+        if (fenced) answerFenced(op)
         else again.push(op)
     }
   }
-  return again
+  return { again, isRefused }
+}
+
+/** The status a completion was recorded as, or undefined when the row does not show it. A verdict somebody else wrote is not this completion. */
+function takenAs({ token, outcome }: Completion, action: ActionRow | undefined): 'committed' | 'failed' | 'started' | undefined {
+  if (outcome === 'committed') return action?.token === token && action.status === 'committed' ? 'committed' : undefined
+  if (action?.token === token && action.status === 'failed') return 'failed'
+  return action?.token === null && action.status === 'started' ? 'started' : undefined
 }

@@ -55,7 +55,7 @@ export async function leaveSweeper(ledger: Ledger, holder: string): Promise<void
   await ledger.query('update pawl.sweeper set holder = null, lease_until = null where holder = $1', [holder])
 }
 
-/** Of these runs, the ones that are paused or have ended: their items stop at the next call boundary. */
+/** Of these runs, the paused ones: their items hand back at the next call boundary. An ended run's items are fenced, and its settle item goes on. */
 export async function listStoppedRuns(ledger: Ledger, runIds: readonly string[]): Promise<string[]> {
   if (runIds.length === 0) return []
   const rows = await ledger.query<{ id: string }>(`select r.id from pawl.runs r where r.id in (select x::uuid from json_array_elements_text($1::json) as x) and r.paused`, [JSON.stringify(runIds)])

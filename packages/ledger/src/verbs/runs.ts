@@ -51,9 +51,9 @@ export async function appendItems(ledger: Ledger, runId: string, streamNo: numbe
   return appendOutcome.parse(row)
 }
 
-/** `seal_run`: totals fixed, dispatch begins. */
+/** `seal_run`: totals fixed, dispatch begins. The same stream sealed again (a lost answer) is `sealed`. */
 export async function sealRun(ledger: Ledger, runId: string, streamNo: number, digest: string | null): Promise<{ outcome: 'sealed' | 'closed'; total: number | null }> {
-  return await runVerbOnce(ledger, 'seal_run', [runId, streamNo, digest], z.object({ outcome: z.enum(['sealed', 'closed']), total: z.number().nullable() }))
+  return await runVerbOnce(ledger, 'seal_run', [runId, streamNo, digest], z.object({ outcome: z.enum(['sealed', 'closed']), total: z.number().nullable() }), { retryForMs: 60_000 })
 }
 
 /** `drop_stream`: a stream that will not be completed leaves nothing. */
@@ -97,4 +97,10 @@ export async function closeRun(ledger: Ledger, by: Holder, ending: { status: str
 export async function closeCompensation(ledger: Ledger, by: Holder): Promise<{ outcome: 'closed' | 'fenced' | 'open'; residue: number | null }> {
   return await runVerbOnce(ledger, 'close_compensation', [by.runId, by.seq, by.epoch],
     z.object({ outcome: z.enum(['closed', 'fenced', 'open']), residue: z.number().nullable() }), { retryForMs: 60_000 })
+}
+
+/** `open_split_stream`: for a claimed split item. Null: fenced, or the run is sealed already. */
+export async function openSplitStream(ledger: Ledger, by: Holder): Promise<number | null> {
+  const row = await runVerbOnce(ledger, 'open_split_stream', [by.runId, by.seq, by.epoch], z.object({ open_split_stream: z.number().nullable() }))
+  return row.open_split_stream
 }

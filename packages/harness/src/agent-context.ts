@@ -1,0 +1,76 @@
+/** What an agent's code gets beside its payload: tools as functions, and `ctx`. */
+import { decode, encode, limits, PawlError, waitMs } from '@pawl/core'
+import { addItems } from '@pawl/ledger'
+import type { ToolMap } from '@pawl/tools'
+import { never, type Attempt } from './attempt.ts'
+import { callTool } from './bracket.ts'
+import type { AgentContext, ItemSeed, RunFacts } from './define-agent.ts'
+import { encodeItems } from './encode-items.ts'
+
+export function toolsOf(attempt: Attempt): Record<string, (input: unknown, options?: { key?: string }) => Promise<unknown>> {
+  return Object.fromEntries(Object.entries(attempt.agent.tools as ToolMap).map(([property, tool]) => [
+    property, (input: unknown, options?: { key?: string }) => callTool(attempt, tool, input, options?.key),
+  ]))
+}
+
+export const factsOf = (attempt: Attempt): RunFacts => ({
+  id: attempt.run.id, agent: attempt.run.agent, version: attempt.run.agent_version, labels: attempt.run.labels,
+})
+
+export function contextOf(attempt: Attempt): AgentContext {
+  return {
+    run: factsOf(attempt),
+    item: { seq: attempt.item.seq, key: attempt.item.key },
+    attempt: attempt.item.attempts,
+    signal: attempt.signal,
+    record: (name, fn) => record(attempt, name, fn),
+    sleepUntil: (at) => sleepUntil(attempt, at),
+    addItems: (items) => add(attempt, items),
+    log: (line) => attempt.parts.log('info', line, attempt.place),
+  }
+}
+
+/** The kept value, or `fn`'s, kept before anything later of the item is sent. The n-th record of a name is the n-th on every attempt. */
+async function record<T>(attempt: Attempt, name: string, fn: () => T | Promise<T>): Promise<T> {
+  if (attempt.ending) return await never<T>()
+  const n = attempt.ordinal(`record:${name}`)
+  const place = n === 1 ? name : `${name}#${n}`
+  const kept = attempt.journal.record(place)
+  if (kept) return decode(kept.value) as T
+  const leave = attempt.enter()
+  try {
+    const value = encode(await fn(), { what: `record "${name}"`, maxBytes: limits.resultBytes })
+    if (!attempt.ending) attempt.record(place, value)
+    return attempt.ending ? await never<T>() : (decode(value) as T)
+  } finally {
+    leave()
+  }
+}
+
+async function sleepUntil(attempt: Attempt, at: Date): Promise<void> {
+  const delay = at.getTime() - Date.now()
+  if (Number.isNaN(delay)) throw new PawlError('BAD_TIME', 'ctx.sleepUntil got an invalid Date.', 'fail')
+  if (delay <= 0) return
+  // Short sleeps are not worth a new claim.
+  if (delay <= 1_000) await waitMs(delay, attempt.signal)
+  else attempt.park({ kind: 'sleep', delayMs: delay })
+  if (attempt.ending) await never()
+}
+
+async function add(attempt: Attempt, items: readonly ItemSeed<unknown>[]): Promise<void> {
+  if (attempt.ending) return await never()
+  const encoded = encodeItems(attempt.agent, items)
+  const leave = attempt.enter()
+  try {
+    await attempt.durable()
+    const answer = await addItems(attempt.parts.ledger, attempt.holder, encoded)
+    if (answer.outcome === 'fenced') attempt.park({ kind: 'lost' })
+    if (answer.outcome === 'closed') attempt.park({ kind: 'interrupted' })
+    if (answer.outcome === 'conflict') {
+      throw new PawlError('ITEM_KEY_CONFLICT', `ctx.addItems: ${(answer.names ?? []).slice(0, 3).join(', ')} is in the run with another payload. Give the new item its own key.`, 'fail')
+    }
+  } finally {
+    leave()
+  }
+  if (attempt.ending) await never()
+}

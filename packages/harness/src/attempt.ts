@@ -1,0 +1,199 @@
+/**
+ * One claim of one item: its fence, its journal, its local lease, and the latch that ends it.
+ * Parking sets the latch before anything is left pending: from then on no call is accepted, whatever the agent's code catches or races.
+ */
+import { actionKey, digest, type BlockedReason, type ErrorRecord } from '@pawl/core'
+import type { ActionRow, Completion, CompletionAnswer, Holder, Intent, IntentAnswer, ItemRow, RunRow } from '@pawl/ledger'
+import type { AnyAgent } from './define-agent.ts'
+import type { Journal } from './journal.ts'
+import type { Parts } from './parts.ts'
+import { startWatch, type Watch } from './watch.ts'
+
+/** Why an attempt ended without the agent's own verdict. */
+export type Ending =
+  | { readonly kind: 'lost' }
+  | { readonly kind: 'interrupted' }
+  | { readonly kind: 'blocked'; readonly reason: BlockedReason; readonly detail: Readonly<Record<string, unknown>> }
+  /** Not before `delayMs`; spends neither failures nor crash budget. */
+  | { readonly kind: 'sleep'; readonly delayMs: number }
+  | { readonly kind: 'failure'; readonly error: ErrorRecord }
+
+export interface MadeCall {
+  readonly argsDigest: string
+  readonly answer: Promise<unknown>
+  isRefused: boolean
+}
+
+export class Attempt {
+  readonly #stop = new AbortController()
+  readonly signal: AbortSignal = this.#stop.signal
+  readonly parked: Promise<Ending>
+  /** Calls of this attempt by key: a second call with the same key is the same call. */
+  readonly calls = new Map<string, MadeCall>()
+  readonly #ordinals = new Map<string, number>()
+  readonly #recheck = new Set<() => void>()
+  readonly #writes = new Set<Promise<unknown>>()
+  #ending: Ending | undefined
+  #onParked: (ending: Ending) => void = () => {}
+  #inFlight = 0
+  #onQuiet: (() => void)[] = []
+  #renewed: Watch
+  /** Gives the worker's slot back for the time of a wait, and takes one again. */
+  waitElsewhere: (wait: Promise<unknown>) => Promise<void> = async (wait) => { await wait }
+
+  constructor(
+    readonly parts: Parts,
+    readonly agent: AnyAgent,
+    readonly run: RunRow,
+    readonly item: ItemRow,
+    readonly journal: Journal,
+    /** Started before the claim was sent. */
+    readonly claimed: Watch,
+  ) {
+    this.#renewed = claimed
+    this.parked = new Promise((resolve) => { this.#onParked = resolve })
+  }
+
+  get holder(): Holder {
+    return { runId: this.run.id, seq: this.item.seq, epoch: this.item.epoch }
+  }
+
+  get place(): Record<string, unknown> {
+    return { run: this.run.id, item: this.item.seq, attempt: this.item.attempts, epoch: this.item.epoch }
+  }
+
+  get ending(): Ending | undefined {
+    return this.#ending
+  }
+
+  get isLost(): boolean {
+    return this.#ending?.kind === 'lost' || this.leaseLeftMs() <= 0
+  }
+
+  /** The first reason stands, except that a lost lease overrides every other: nothing more may be written. */
+  park(ending: Ending): void {
+    const isFirst = this.#ending === undefined
+    if (isFirst || ending.kind === 'lost') this.#ending = ending
+    if (isFirst) {
+      this.#stop.abort(new Error(`the attempt is over: ${ending.kind}`))
+      this.#onParked(ending)
+    } else if (ending.kind === 'lost') this.#wakeQuiet(true)
+  }
+
+  leaseLeftMs(): number {
+    return this.parts.timings.leaseMs - this.#renewed.elapsedMs()
+  }
+
+  /** @param asked started before the statement that renewed the lease was sent. */
+  renewed(asked: Watch): void {
+    if (asked.elapsedMs() < this.#renewed.elapsedMs()) this.#renewed = asked
+  }
+
+  async renew(): Promise<void> {
+    const asked = startWatch()
+    const answer = await this.parts.writer.renew(this.holder, this.item.epoch)
+    if (answer.outcome === 'held') this.renewed(asked)
+    else this.park({ kind: 'lost' })
+  }
+
+  ordinal(tool: string): number {
+    const n = (this.#ordinals.get(tool) ?? 0) + 1
+    this.#ordinals.set(tool, n)
+    return n
+  }
+
+  /** The key of a call: its meaning where the tool or the caller says it, else the item and the n-th call of the tool. Drawn synchronously, so that order is the agent's. */
+  keyOf(tool: string, parts: readonly unknown[] | undefined, own: string | undefined): string {
+    const scope = this.item.kind === 'work' ? [] : [this.item.key]
+    if (parts) return actionKey(this.run.id, tool, ['by-meaning', ...scope, ...parts, ...(own === undefined ? [] : ['own', own])])
+    const which = own === undefined ? this.ordinal(tool) : `own:${own}`
+    return actionKey(this.run.id, tool, ['by-place', this.item.kind, this.item.key, which])
+  }
+
+  /** Counts a call in flight; the item leaves `in_progress` only when none is. */
+  enter(): () => void {
+    this.#inFlight++
+    let isLeft = false
+    return () => {
+      if (isLeft) return
+      isLeft = true
+      this.#inFlight--
+      if (this.#inFlight === 0) this.#wakeQuiet(false)
+    }
+  }
+
+  get isQuiet(): boolean {
+    return this.#inFlight === 0
+  }
+
+  /** Resolves when no call is in flight, or at once when the lease is lost: then calls run on to their own deadline and bring evidence. */
+  quiet(): Promise<void> {
+    if (this.#inFlight === 0 || this.#ending?.kind === 'lost') return Promise.resolve()
+    return new Promise((resolve) => this.#onQuiet.push(resolve))
+  }
+
+  #wakeQuiet(always: boolean): void {
+    if (!always && this.#inFlight > 0) return
+    for (const resolve of this.#onQuiet.splice(0)) resolve()
+  }
+
+  /** Calls `again` whenever another call was asked for: a held call may fit then. Returns how to stop. */
+  onAsked(again: () => void): () => void {
+    this.#recheck.add(again)
+    return () => this.#recheck.delete(again)
+  }
+
+  asked(): void {
+    for (const again of this.#recheck) again()
+  }
+
+  async intent(intent: Intent): Promise<IntentAnswer> {
+    const asked = startWatch()
+    const answer = await this.parts.writer.intent(this.holder, this.item.epoch, intent)
+    if (answer.outcome === 'fenced') this.park({ kind: 'lost' })
+    else this.renewed(asked)
+    return answer
+  }
+
+  /** Resolves when the completion is durable. Whoever does not await it relies on `durable()`. */
+  completion(completion: Completion): Promise<CompletionAnswer> {
+    const asked = startWatch()
+    const write = this.parts.writer.completion(this.holder, this.item.epoch, completion).then((answer) => {
+      if (answer.outcome === 'recorded') this.renewed(asked)
+      else this.park({ kind: answer.outcome === 'fenced' ? 'lost' : 'interrupted' })
+      return answer
+    })
+    this.track(write)
+    return write
+  }
+
+  record(name: string, value: string): void {
+    this.track(this.parts.writer.record(this.holder, this.item.epoch, { name, value }).then((answer) => {
+      if (answer.outcome === 'fenced') this.park({ kind: 'lost' })
+    }))
+  }
+
+  track(write: Promise<unknown>): void {
+    const watched = write.catch((error: unknown) => {
+      this.parts.log('error', `a ledger write failed: ${error instanceof Error ? error.message : String(error)}`, this.place)
+      this.park({ kind: 'interrupted' })
+    }).finally(() => this.#writes.delete(watched))
+    this.#writes.add(watched)
+  }
+
+  /** Everything enqueued so far is in the ledger (or the attempt is lost). */
+  async durable(): Promise<void> {
+    await Promise.all(this.#writes)
+  }
+
+  /** Takes a row the ledger returned into the journal. */
+  put(action: ActionRow): ActionRow {
+    this.journal.put(action)
+    return action
+  }
+}
+
+export const digestOf = (args: unknown): string => digest(args)
+
+/** A promise nobody can catch, race out of, or be woken by: the rest of an agent that must not go on. */
+export const never = <T>(): Promise<T> => new Promise<T>(() => {})

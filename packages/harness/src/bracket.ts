@@ -1,0 +1,257 @@
+/**
+ * One tool call, bracketed: intent durable, guard, execute, completion. Whatever comes back is exactly one of:
+ * a result, `ToolFailed` (every send proved not applied, retries spent), or nothing for ever because the attempt was parked.
+ */
+import { decode, delayMs, encode, limits, newId, PawlError, recordError, ToolFailed, waitMs, type ErrorRecord, type NotApplied } from '@pawl/core'
+import { addEvidence, rearmAction, type ActionRow, type Intent } from '@pawl/ledger'
+import type { AnyTool } from '@pawl/tools'
+import { digestOf, never, type Attempt } from './attempt.ts'
+import type { Call } from './call.ts'
+import { keepResult, undoOf } from './completion-of.ts'
+import { executeSend, type Sent } from './execute.ts'
+import { holdDiverged } from './hold-diverged.ts'
+import { settleOne } from './settle.ts'
+import { sendTransactional } from './transactional.ts'
+import { startWatch, type Watch } from './watch.ts'
+
+/** Synchronous: the order in which an agent calls is the order in which keys are drawn. Throws on input the tool or the ledger refuses; nothing is sent then. */
+function prepare(attempt: Attempt, tool: AnyTool, input: unknown, own: string | undefined): Call {
+  const parsed = tool.inputSchema.safeParse(input)
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0]
+    throw new PawlError('TOOL_INPUT', `Tool "${tool.name}" refused its input at "${issue?.path.join('.') ?? ''}": ${issue?.message ?? 'unknown'}. Nothing was sent.`, 'fail', { tool: tool.name })
+  }
+  const args = encode(parsed.data, { what: `input of ${tool.name}`, maxBytes: limits.argsBytes })
+  const argsDigest = digestOf(parsed.data)
+  const base = attempt.keyOf(tool.name, tool.key?.(parsed.data), own)
+  return { tool, input: decode(args), args, argsDigest, key: keyFor(attempt, base, argsDigest), undoes: null }
+}
+
+function keyFor(attempt: Attempt, base: string, argsDigest: string): string {
+  let key = attempt.journal.keyFor(base, argsDigest)
+  for (let n = 2; ; n++) {
+    const made = attempt.calls.get(key)
+    if (!made?.isRefused || made.argsDigest === argsDigest) return key
+    key = `${base}~${n}`
+  }
+}
+
+/** The agent's call. */
+export function callTool(attempt: Attempt, tool: AnyTool, input: unknown, own?: string): Promise<unknown> {
+  if (attempt.ending) return never()
+  let call: Call
+  try {
+    call = prepare(attempt, tool, input, own)
+  } catch (error) {
+    return Promise.reject(error as Error)
+  }
+  return makeCall(attempt, call)
+}
+
+/** Also for undos, whose key is given. The same key twice in one attempt is one call. */
+export function makeCall(attempt: Attempt, call: Call): Promise<unknown> {
+  const made = attempt.calls.get(call.key)
+  if (made) {
+    if (made.argsDigest === call.argsDigest) return made.answer
+    attempt.park(conflict(call, made.argsDigest))
+    return never()
+  }
+  const leave = attempt.enter()
+  const answer = bracket(attempt, call).finally(leave)
+  const entry = { argsDigest: call.argsDigest, answer, isRefused: false }
+  attempt.calls.set(call.key, entry)
+  answer.catch((error: unknown) => { entry.isRefused = error instanceof ToolFailed })
+  return attempt.ending ? never() : answer.then((value) => (attempt.ending ? never() : value), (error: unknown) => (attempt.ending ? never() : Promise.reject(error as Error)))
+}
+
+/** Thrown inside the bracket when the attempt was parked: unwinds, so that the call counts as no longer in flight. Never reaches an agent. */
+class Parked extends Error {}
+const parked = (attempt: Attempt, ending: Parameters<Attempt['park']>[0]): Parked => {
+  attempt.park(ending)
+  return new Parked()
+}
+
+async function bracket(attempt: Attempt, call: Call): Promise<unknown> {
+  const { journal } = attempt
+  const isWrite = call.tool.effect !== 'read'
+  for (;;) {
+    const decision = journal.ask({ key: call.key, tool: call.tool.name, isWrite, argsDigest: call.argsDigest })
+    attempt.asked()
+    switch (decision.kind) {
+      case 'replay': return replay(decision.action)
+      case 'replay_error': throw failedBefore(call, decision.action)
+      case 'conflict': throw parked(attempt, conflict(call, decision.action.args_digest, decision.action))
+      case 'diverged': await holdDiverged(attempt, call, decision.recorded); if (attempt.ending) throw new Parked(); continue
+      case 'again': return await sendAgain(attempt, call, 1)
+      case 'fresh': return await sendFirst(attempt, call)
+    }
+  }
+}
+
+const replay = (action: ActionRow): unknown => (action.result === null ? undefined : decode(action.result))
+
+function failedBefore(call: Call, action: ActionRow): ToolFailed {
+  const error = action.error === null ? undefined : (JSON.parse(action.error) as Partial<ErrorRecord>)
+  return new ToolFailed(call.tool.name, call.key, error?.message ?? 'proved not applied')
+}
+
+function conflict(call: Call, recorded: string, action?: ActionRow) {
+  return {
+    kind: 'blocked', reason: 'conflict',
+    detail: { tool: call.tool.name, key: call.key, recorded, attempted: call.argsDigest, status: action?.status ?? 'started' },
+  } as const
+}
+
+async function sendFirst(attempt: Attempt, call: Call): Promise<unknown> {
+  const { tool } = call
+  await attempt.parts.failpoint('before-intent', { runId: attempt.run.id, seq: attempt.item.seq, tool: tool.name, key: call.key })
+  if (attempt.ending) throw new Parked()
+  const token = newId()
+  const intended = startWatch()
+  const intent: Intent = {
+    key: call.key, token, tool: tool.name, toolVersion: tool.version, effect: tool.effect, args: call.args, argsDigest: call.argsDigest,
+    undo: undoOf(tool, call.input, undefined), undoes: call.undoes, timeoutMs: tool.timeoutMs, settleMs: tool.settleWindowMs, keyWindowMs: tool.keyWindowMs ?? null,
+  }
+  const answer = await attempt.intent(intent)
+  if (answer.outcome === 'fenced') throw new Parked()
+  if (answer.outcome === 'exists') return await meetOther(attempt, call, answer.action)
+  attempt.parts.log('debug', `intent ${tool.name}`, { ...attempt.place, action: answer.id })
+  const action: ActionRow = {
+    run_id: attempt.run.id, id: answer.id, order_no: answer.orderNo, item_seq: attempt.item.seq, key: call.key, tool: tool.name, tool_version: tool.version,
+    effect: tool.effect, status: 'started', attempt: 1, epoch: attempt.item.epoch, token, sends: 1, refused: 0, args: call.args, args_digest: call.argsDigest,
+    result: null, evidence: [], applied_evidence: null, error: null, undo: intent.undo, undoes: call.undoes, settled_by: null, timeout_ms: tool.timeoutMs,
+    settle_ms: tool.settleWindowMs, key_expires_at: null, answerable_at: null, started_at: new Date().toISOString(), committed_at: null,
+  }
+  return await send(attempt, call, attempt.put(action), intended, 1)
+}
+
+/** Another item owns the key: its result is ours, or we wait for it, or (it failed for good) we take the key over. */
+async function meetOther(attempt: Attempt, call: Call, action: ActionRow): Promise<unknown> {
+  if (action.args_digest !== call.argsDigest || action.tool !== call.tool.name) throw parked(attempt, conflict(call, action.args_digest, action))
+  if (action.status === 'committed') {
+    attempt.parts.log('info', `deduplicated: ${call.tool.name} was done by item ${action.item_seq}`, { ...attempt.place, action: action.id })
+    return replay(action)
+  }
+  if (action.status === 'failed') return await sendAgain(attempt, call, 1)
+  if (action.status === 'started' || action.status === 'in_doubt') throw parked(attempt, { kind: 'blocked', reason: 'key', detail: { key: call.key, tool: call.tool.name, owner: action.item_seq } })
+  throw parked(attempt, conflict(call, action.args_digest, action))
+}
+
+/** Under the same key: a retry, what the guard stopped, or a takeover. `n` counts this attempt's sends. */
+async function sendAgain(attempt: Attempt, call: Call, n: number): Promise<unknown> {
+  if (attempt.ending) throw new Parked()
+  await attempt.durable()
+  const intended = startWatch()
+  const { outcome, action } = await rearmAction(attempt.parts.ledger, attempt.holder, call.key, newId(), call.tool.version, marginMs(attempt, call.tool))
+  if (outcome === 'fenced') throw parked(attempt, { kind: 'lost' })
+  if (outcome === 'sent' && action) return await send(attempt, call, attempt.put(action), intended, n)
+  if (outcome === 'taken' && action && action.item_seq !== attempt.item.seq) return await meetOther(attempt, call, action.status === 'failed' ? { ...action, status: 'started' } : action)
+  if (action) return await afterUnknown(attempt, call, attempt.put(action), attempt.claimed, undefined)
+  throw parked(attempt, { kind: 'interrupted' })
+}
+
+const marginMs = (attempt: Attempt, tool: AnyTool): number => attempt.parts.timings.sendWindowMs + tool.timeoutMs
+
+async function send(attempt: Attempt, call: Call, action: ActionRow, intended: Watch, n: number): Promise<unknown> {
+  const { failpoint } = attempt.parts
+  const place = { runId: attempt.run.id, seq: attempt.item.seq, tool: call.tool.name, key: call.key }
+  await failpoint('after-intent', place)
+  await failpoint('before-send', place)
+  const sent = call.tool.effect === 'transactional'
+    ? await sendTransactional(attempt, call, action, intended)
+    : await executeSend(attempt, { tool: call.tool, key: call.key, input: call.input, attempt: action.attempt }, intended)
+  await failpoint('after-answer', place)
+  return await conclude(attempt, call, action, sent, intended, n)
+}
+
+async function conclude(attempt: Attempt, call: Call, action: ActionRow, sent: Sent, intended: Watch, n: number): Promise<unknown> {
+  switch (sent.kind) {
+    case 'returned': return await complete(attempt, call, action, sent.value, intended)
+    case 'unsent': return await afterUnsent(attempt, call, action, sent.error, n)
+    case 'refused': return await afterRefused(attempt, call, action, sent.error, intended, n)
+    case 'unknown': {
+      if (sent.late) void bringLate(attempt, call, action, sent.late)
+      return await afterUnknown(attempt, call, action, intended, sent.late, sent.error)
+    }
+  }
+}
+
+async function complete(attempt: Attempt, call: Call, action: ActionRow, value: unknown, intended: Watch): Promise<unknown> {
+  const kept = keepResult(call.tool, call.input, value)
+  if (kept.kind === 'misfit') {
+    await addEvidence(attempt.parts.ledger, attempt.run.id, call.key, { entry: encode({ misfit: kept.why }, { what: 'evidence' }) })
+    return await afterUnknown(attempt, call, action, intended, undefined, { name: 'Misfit', message: kept.why })
+  }
+  const written = call.tool.effect === 'transactional' ? undefined : attempt.completion({
+    key: call.key, token: action.token ?? '', outcome: 'committed', result: kept.text, undo: kept.undo,
+    error: kept.kind === 'unkept' ? JSON.stringify({ name: 'Unkept', message: kept.why, code: 'unkept' }) : null,
+  })
+  void written?.then(async (answer) => {
+    if (answer.outcome !== 'recorded') await addEvidence(attempt.parts.ledger, attempt.run.id, call.key, { entry: '"answered after the item was lost"', result: kept.text, undo: kept.undo })
+  }).catch(() => {})
+  attempt.put({ ...action, status: 'committed', result: kept.text, undo: kept.undo ?? action.undo })
+  if (attempt.ending) {
+    // Nobody waits for the value; the item may only leave when the completion is durable.
+    await written
+    throw new Parked()
+  }
+  if (kept.kind === 'unkept') throw parked(attempt, { kind: 'blocked', reason: 'tool_output', detail: { tool: call.tool.name, key: call.key, why: kept.why } })
+  await attempt.parts.failpoint('after-completion', { runId: attempt.run.id, seq: attempt.item.seq, tool: call.tool.name, key: call.key })
+  return kept.value
+}
+
+async function afterUnsent(attempt: Attempt, call: Call, action: ActionRow, error: ErrorRecord, n: number): Promise<unknown> {
+  const status = await refuse(attempt, call, action, 'unsent', error)
+  if (attempt.ending) throw new Parked()
+  if (status === 'started') return await afterUnknown(attempt, call, attempt.put({ ...action, token: null }), attempt.claimed, undefined)
+  if (n >= 5) throw parked(attempt, { kind: 'sleep', delayMs: attempt.parts.timings.sendWindowMs })
+  return await sendAgain(attempt, call, n + 1)
+}
+
+/** Records a send that is proved not applied. `started`: an earlier send under the key is not. */
+async function refuse(attempt: Attempt, call: Call, action: ActionRow, outcome: 'refused' | 'unsent', error: ErrorRecord): Promise<'failed' | 'started'> {
+  const answer = await attempt.completion({ key: call.key, token: action.token ?? '', outcome, result: null, error: JSON.stringify(error), undo: null })
+  if (answer.outcome !== 'recorded') throw new Parked()
+  const status = answer.status === 'started' ? 'started' : 'failed'
+  attempt.put({ ...action, status, error: JSON.stringify(error), refused: action.refused + 1 })
+  return status
+}
+
+/** Until the retries are spent the agent was told nothing, so what is recorded meanwhile is `unsent`: a crash sends again. */
+async function afterRefused(attempt: Attempt, call: Call, action: ActionRow, refusal: NotApplied, intended: Watch, n: number): Promise<unknown> {
+  const { retry } = call.tool
+  const isSpent = !refusal.rateLimited && n >= retry.attempts
+  const error = recordError(refusal)
+  const status = await refuse(attempt, call, action, 'refused', isSpent ? error : { ...error, code: 'unsent' })
+  if (status === 'started') return await afterUnknown(attempt, call, attempt.put({ ...action, token: null }), intended, undefined, error)
+  if (attempt.ending) throw new Parked()
+  if (isSpent) throw new ToolFailed(call.tool.name, call.key, `${call.tool.name} was refused ${n} times, last: ${refusal.message}`)
+  const pauseMs = Math.max(refusal.retryAfterMs ?? 0, delayMs(n, retry))
+  if (pauseMs > 2_000) throw parked(attempt, { kind: 'sleep', delayMs: pauseMs })
+  await waitMs(pauseMs, attempt.signal)
+  return await sendAgain(attempt, call, refusal.rateLimited ? n : n + 1)
+}
+
+/** Nobody knows whether it happened: found out now, by this very attempt. */
+async function afterUnknown(attempt: Attempt, call: Call, action: ActionRow, since: Watch, late: Promise<Sent> | undefined, error?: ErrorRecord): Promise<unknown> {
+  attempt.parts.log('warn', `unsettled: ${call.tool.name}${error ? ` (${error.message})` : ''}`, { ...attempt.place, action: action.id })
+  const settled = await settleOne(attempt, action, call.tool, since, { isForwardAllowed: attempt.item.kind !== 'settle', late })
+  if (settled.kind === 'parked') throw new Parked()
+  if (settled.kind === 'applied') return replay(settled.action)
+  if (attempt.ending) throw new Parked()
+  if (call.tool.effect === 'read' || call.tool.effect === 'transactional') {
+    const n = settled.action.attempt
+    if (n >= call.tool.retry.attempts) throw new ToolFailed(call.tool.name, call.key, error?.message ?? 'no answer')
+    await waitMs(delayMs(n, call.tool.retry), attempt.signal)
+  }
+  return await sendAgain(attempt, call, 1)
+}
+
+/** An answer that comes after its deadline is worth having: it settles the call without anyone. */
+async function bringLate(attempt: Attempt, call: Call, action: ActionRow, late: Promise<Sent>): Promise<void> {
+  const sent = await late
+  if (sent.kind !== 'returned') return
+  const kept = keepResult(call.tool, call.input, sent.value)
+  if (kept.kind === 'misfit') return
+  await addEvidence(attempt.parts.ledger, attempt.run.id, action.key, { entry: '"answered after its deadline"', result: kept.text, undo: kept.undo })
+}

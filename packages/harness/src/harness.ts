@@ -1,0 +1,234 @@
+/**
+ * A process's harness: takes doorbells, claims, runs attempts in its slots, renews their leases in one batch, notices pause, failover and the end.
+ * The ledger's lease alone ends an attempt; what the queue thinks of a job's lock is ignored.
+ */
+import { newId, PawlError } from '@pawl/core'
+import { beat, forgetDispatch, freeLeases, listNeighbours, listStoppedRuns, readIdentity, removeWorker, Writer, type Ledger, type LedgerIdentity, type WorkerRow } from '@pawl/ledger'
+import type { BoardJob, Channel, Doorbell, Queue, Subscription } from '@pawl/queue'
+import { Attempt } from './attempt.ts'
+import { Claimer, type Claimed } from './claimer.ts'
+import type { AnyAgent } from './define-agent.ts'
+import type { Failpoint } from './failpoint.ts'
+import { Journal } from './journal.ts'
+import type { Log, Parts } from './parts.ts'
+import { identifyProcess, isProvenDead } from './process-identity.ts'
+import { Ringer } from './ringer.ts'
+import { runItem, type Verdict } from './run-item.ts'
+import { Slots } from './slots.ts'
+import { Sweeper } from './sweeper.ts'
+import { defaultTimings, type Timings } from './timings.ts'
+
+export interface HarnessOptions {
+  readonly ledger: Ledger
+  readonly queue: Queue
+  readonly agents: readonly AnyAgent[]
+  /** Attempts at once. */
+  readonly concurrency: number
+  readonly log: Log
+  /** What it takes: items of agents, splits, or both. */
+  readonly roles: readonly ('items' | 'splits')[]
+  readonly name?: string
+  readonly workerId?: string
+  readonly timings?: Partial<Timings>
+  readonly failpoint?: Failpoint
+}
+
+export class Harness {
+  readonly #options: HarnessOptions
+  readonly #timings: Timings
+  readonly #parts: Parts
+  readonly #identity: LedgerIdentity
+  readonly #worker: WorkerRow
+  readonly #writer: Writer
+  readonly #claimer: Claimer
+  readonly #slots: Slots
+  readonly #ringer: Ringer
+  readonly #sweeper: Sweeper
+  readonly #attempts = new Set<Attempt>()
+  readonly #running = new Set<Promise<unknown>>()
+  readonly #timers: NodeJS.Timeout[] = []
+  #subscriptions: Subscription[] = []
+  #isTrusted: boolean
+  #isStopping = false
+
+  private constructor(options: HarnessOptions, identity: LedgerIdentity) {
+    this.#options = options
+    this.#identity = identity
+    this.#isTrusted = identity.isTrusted
+    this.#timings = { ...defaultTimings, ...options.timings }
+    this.#worker = { id: options.workerId ?? newId(), name: options.name ?? 'worker', ...identifyProcess() }
+    this.#writer = new Writer(options.ledger, { leaseMs: this.#timings.leaseMs, onTimeline: (timeline) => this.#checkTimeline(timeline) })
+    this.#claimer = new Claimer(options.ledger, this.#worker.id, this.#timings.leaseMs)
+    this.#slots = new Slots(options.concurrency)
+    const dispatch = { ledger: options.ledger, queue: options.queue, ledgerId: identity.id }
+    this.#ringer = new Ringer(dispatch, (error, runId) => options.log('warn', `dispatch failed, the sweep will ring: ${error instanceof Error ? error.message : String(error)}`, { run: runId }))
+    this.#sweeper = new Sweeper(dispatch, this.#worker.id, this.#timings, options.log)
+    this.#parts = { ledger: options.ledger, writer: this.#writer, timings: this.#timings, failpoint: options.failpoint ?? (() => {}), log: options.log, isTrusted: () => this.#isTrusted }
+  }
+
+  /** Registers the process, frees what dead predecessors on this host still hold, subscribes, and sweeps when elected. */
+  static async start(options: HarnessOptions): Promise<Harness> {
+    const harness = new Harness(options, await readIdentity(options.ledger))
+    await harness.#begin()
+    return harness
+  }
+
+  get workerId(): string {
+    return this.#worker.id
+  }
+
+  /** Attempts under way. */
+  get running(): number {
+    return this.#attempts.size
+  }
+
+  /** Rings for what is due of a run, soon. */
+  touch(runId: string): void {
+    this.#ringer.touch(runId)
+  }
+
+  async #begin(): Promise<void> {
+    const { ledger, queue, agents, concurrency, log, roles } = this.#options
+    if (!this.#isTrusted) log('error', 'the server is not the one, or not on the timeline, this ledger was written on: only reads are sent until "pawl ledger clear --reviewed"', {})
+    await beat(ledger, this.#worker, agents.flatMap((agent) => versionsOf(agent).map((version) => `${agent.name}@${version}`)))
+    for (const other of await listNeighbours(ledger, this.#worker)) {
+      if (!isProvenDead(other, this.#worker)) continue
+      for (const { runId, freed } of await freeLeases(ledger, other.id)) {
+        log('info', `took over ${freed} items of dead worker ${other.name} (pid ${other.pid})`, { run: runId })
+        this.#ringer.touch(runId)
+      }
+      await removeWorker(ledger, other.id)
+    }
+    const channels: Channel[] = [
+      ...(roles.includes('items') ? agents.flatMap((agent) => versionsOf(agent).map((version): Channel => ({ kind: 'agent', agent: agent.name, version }))) : []),
+      ...(roles.includes('splits') ? [{ kind: 'split' } as const] : []),
+    ]
+    this.#subscriptions = await Promise.all(channels.map((channel) => queue.subscribe(channel, concurrency, (bell, board) => this.handle(bell, board))))
+    this.#timers.push(
+      setInterval(() => this.#renew(), this.#timings.renewEveryMs),
+      setInterval(() => this.#endLost(), Math.max(50, this.#timings.leaseMs / 20)),
+      setInterval(() => void this.#beat(), this.#timings.heartbeatEveryMs),
+      setInterval(() => void this.#stopPaused(), this.#timings.sweepEveryMs),
+    )
+    this.#sweeper.start()
+  }
+
+  /** One doorbell. Resolves when the attempt has ended, or when it waits without a slot; the ledger has the verdict by then. */
+  async handle(bell: Doorbell, board?: BoardJob): Promise<string> {
+    if (bell.ledgerId !== this.#identity.id) {
+      throw new PawlError('FOREIGN_LEDGER', `This job belongs to ledger ${bell.ledgerId}; this worker serves ${this.#identity.id}. Two systems share a queue prefix: give one another.`, 'drop')
+    }
+    if (this.#isStopping) return await this.#decline(bell)
+    await this.#parts.failpoint('before-claim', { runId: bell.runId, seq: bell.seq })
+    const release = await this.#slots.take()
+    const claimed = await this.#claimer.claim(bell).catch((error: unknown) => { release(); throw error })
+    if (claimed.answer.verdict !== 'suspect') return await this.#work(claimed, release, board)
+    release()
+    const releaseAll = await this.#slots.takeAlone()
+    return await this.#work(await this.#claimer.claimAlone(bell).catch((error: unknown) => { releaseAll(); throw error }), releaseAll, board)
+  }
+
+  async #decline(bell: Doorbell): Promise<string> {
+    await forgetDispatch(this.#options.ledger, [bell]).catch(() => {})
+    return 'stopping'
+  }
+
+  async #work({ answer, asked }: Claimed, release: () => void, board: BoardJob | undefined): Promise<string> {
+    const { item, run } = answer
+    if (answer.verdict !== 'claimed' || !item || !run) {
+      release()
+      return answer.verdict
+    }
+    if (answer.timeline !== null) this.#checkTimeline(answer.timeline)
+    const agent = this.#options.agents.find((one) => one.name === run.agent && versionsOf(one).includes(run.agent_version))
+    if (!agent) {
+      release()
+      await this.#writer.finish({ runId: run.id, seq: item.seq }, item.epoch, { status: 'pending', delayMs: 5_000 })
+      return 'not served here'
+    }
+    const attempt = new Attempt(this.#parts, agent, run, item, new Journal(answer.journal ?? [], answer.records ?? [], item.allow_new_calls), asked)
+    return await this.#attend(attempt, release, board)
+  }
+
+  async #attend(attempt: Attempt, release: () => void, board: BoardJob | undefined): Promise<string> {
+    let isWaiting: () => void = () => {}
+    const parkedHere = new Promise<string>((resolve) => { isWaiting = () => resolve('waits without a slot') })
+    let slot = release
+    let waits = 0
+    attempt.waitElsewhere = async (wait) => {
+      if (waits++ === 0) {
+        slot()
+        isWaiting()
+      }
+      await wait
+      if (--waits === 0 && !attempt.ending) slot = await this.#slots.take()
+    }
+    this.#attempts.add(attempt)
+    if (this.#isStopping) attempt.park({ kind: 'interrupted' })
+    const running = runItem(attempt).catch((error: unknown): Verdict => {
+      this.#options.log('error', `an attempt broke off: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`, attempt.place)
+      return 'lost'
+    }).then((verdict) => {
+      board?.progress(attempt.journal.actions().filter((action) => action.status === 'committed').length)
+      board?.log(`${verdict}: attempt ${attempt.item.attempts}, ${attempt.journal.actions().length} actions`)
+      return verdict
+    }).finally(() => {
+      this.#attempts.delete(attempt)
+      slot()
+      this.#running.delete(running)
+      this.#ringer.touch(attempt.run.id)
+    })
+    this.#running.add(running)
+    return await Promise.race([running, parkedHere])
+  }
+
+  #renew(): void {
+    for (const attempt of this.#attempts) {
+      if (attempt.ending?.kind !== 'lost') attempt.renew().catch(() => {})
+    }
+  }
+
+  #endLost(): void {
+    for (const attempt of this.#attempts) {
+      if (attempt.leaseLeftMs() > 0 || attempt.ending?.kind === 'lost') continue
+      this.#options.log('warn', 'the lease could not be renewed in time; the attempt is over', attempt.place)
+      attempt.park({ kind: 'lost' })
+    }
+  }
+
+  async #beat(): Promise<void> {
+    await beat(this.#options.ledger, this.#worker, []).catch(() => {})
+  }
+
+  async #stopPaused(): Promise<void> {
+    const held: string[] = [...new Set([...this.#attempts].filter((attempt) => attempt.item.kind !== 'settle').map((attempt) => attempt.run.id))]
+    const stopped = await listStoppedRuns(this.#options.ledger, held).catch((): string[] => [])
+    for (const attempt of this.#attempts) {
+      if (stopped.includes(attempt.run.id) && attempt.item.kind !== 'settle') attempt.park({ kind: 'interrupted' })
+    }
+  }
+
+  #checkTimeline(timeline: string): void {
+    if (timeline === this.#identity.timeline || !this.#isTrusted) return
+    this.#isTrusted = false
+    this.#options.log('error', `the ledger's server is on timeline ${timeline}, the ledger on ${this.#identity.timeline}: a failover may have lost acknowledged intents; only reads are sent until "pawl ledger clear --reviewed"`, {})
+  }
+
+  /** No new items; calls under way may finish within the grace; every item is handed back at its next call boundary. */
+  async stop(graceMs: number = this.#timings.stopGraceMs): Promise<void> {
+    if (this.#isStopping) return
+    this.#isStopping = true
+    for (const subscription of this.#subscriptions) subscription.pause()
+    this.#sweeper.pause()
+    for (const attempt of this.#attempts) attempt.park({ kind: 'interrupted' })
+    await Promise.race([Promise.allSettled([...this.#running]), new Promise((resolve) => setTimeout(resolve, graceMs).unref())])
+    this.#ringer.close()
+    for (const timer of this.#timers) clearInterval(timer)
+    await this.#sweeper.stop()
+    await Promise.all(this.#subscriptions.map((subscription) => subscription.close(500)))
+    this.#writer.close()
+    await removeWorker(this.#options.ledger, this.#worker.id).catch(() => {})
+  }
+}
+
+const versionsOf = (agent: AnyAgent): string[] => [agent.version, ...(agent.serves ?? [])]

@@ -1,0 +1,77 @@
+/**
+ * What an item has done so far, as its claim brought it, kept up to date by this attempt. Pure: decides, never writes.
+ */
+import type { ActionRow, RecordRow } from '@pawl/ledger'
+
+/** What a call under this key means now. */
+export type CallDecision =
+  | { readonly kind: 'fresh' }
+  | { readonly kind: 'replay'; readonly action: ActionRow }
+  /** Every send is proved not applied, and the agent has acted on the error: the same error again. */
+  | { readonly kind: 'replay_error'; readonly action: ActionRow }
+  /** Proved not applied, and nothing came after it: send again under the same key. */
+  | { readonly kind: 'again'; readonly action: ActionRow }
+  /** The journal holds a write of this tool the attempt has not asked for. */
+  | { readonly kind: 'diverged'; readonly recorded: ActionRow }
+  | { readonly kind: 'conflict'; readonly action: ActionRow }
+
+export class Journal {
+  readonly #actions: Map<string, ActionRow>
+  readonly #records: Map<string, RecordRow>
+  readonly #asked = new Set<string>()
+  /** The newest thing an earlier attempt did. */
+  readonly #lastOrderNo: number
+
+  constructor(actions: readonly ActionRow[], records: readonly RecordRow[], private readonly allowNewCalls: boolean) {
+    this.#actions = new Map(actions.map((action) => [action.key, action]))
+    this.#records = new Map(records.map((record) => [record.name, record]))
+    this.#lastOrderNo = Math.max(0, ...actions.map((a) => a.order_no), ...records.map((r) => r.order_no))
+  }
+
+  get(key: string): ActionRow | undefined {
+    return this.#actions.get(key)
+  }
+
+  record(name: string): RecordRow | undefined {
+    return this.#records.get(name)
+  }
+
+  put(action: ActionRow): void {
+    this.#actions.set(action.key, action)
+  }
+
+  actions(): ActionRow[] {
+    return [...this.#actions.values()]
+  }
+
+  /** Other args under a key whose every send is proved not applied get the key with `~2`, `~3`, …: their own row. */
+  keyFor(key: string, argsDigest: string): string {
+    for (let n = 1; ; n++) {
+      const candidate = n === 1 ? key : `${key}~${n}`
+      const action = this.#actions.get(candidate)
+      if (!action || action.status !== 'failed' || action.args_digest === argsDigest) return candidate
+    }
+  }
+
+  ask(call: { key: string; tool: string; isWrite: boolean; argsDigest: string }): CallDecision {
+    const action = this.#actions.get(call.key)
+    this.#asked.add(call.key)
+    if (!action) {
+      const recorded = call.isWrite && !this.allowNewCalls ? this.#notAskedFor(call.tool) : undefined
+      return recorded ? { kind: 'diverged', recorded } : { kind: 'fresh' }
+    }
+    if (action.args_digest !== call.argsDigest || action.tool !== call.tool) return { kind: 'conflict', action }
+    if (action.status === 'committed') return { kind: 'replay', action }
+    if (action.status !== 'failed') return { kind: 'conflict', action }
+    return isUnsent(action) || action.order_no >= this.#lastOrderNo ? { kind: 'again', action } : { kind: 'replay_error', action }
+  }
+
+  #notAskedFor(tool: string): ActionRow | undefined {
+    return this.actions().find((a) => a.tool === tool && a.effect !== 'read' && a.status !== 'failed' && a.undoes === null && !this.#asked.has(a.key))
+  }
+}
+
+/** Stopped by the guard, found not applied, or said so by a person: nothing the agent was told about. */
+export function isUnsent(action: ActionRow): boolean {
+  return action.error !== null && action.error.includes('"code":"unsent"')
+}

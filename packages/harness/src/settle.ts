@@ -1,0 +1,193 @@
+/**
+ * Finds out what became of one unsettled action and records it: evidence, a call under the same key, verify, or a person.
+ * A wait before verify or a re-call is measured from `since` on this process's own clock, long enough that no late send of an
+ * earlier holder can still follow; the item keeps its lease meanwhile and gives its slot back.
+ */
+import { decode, delayMs, limits, newId, recordError, waitMs, type RetryPolicy } from '@pawl/core'
+import { addEvidence, rearmAction, readAction, settleAction, type ActionRow } from '@pawl/ledger'
+import { createGuardedFetch, type AnyTool, type Verdict } from '@pawl/tools'
+import type { Attempt } from './attempt.ts'
+import { keepResult } from './completion-of.ts'
+import { executeSend, type Sent } from './execute.ts'
+import { planSettle } from './settle-plan.ts'
+import { startWatch, type Watch } from './watch.ts'
+
+export type Settled =
+  | { readonly kind: 'applied'; readonly action: ActionRow }
+  | { readonly kind: 'not_applied'; readonly action: ActionRow }
+  | { readonly kind: 'parked' }
+
+export interface SettleOptions {
+  readonly isForwardAllowed: boolean
+  /** The send under way in this process, whose answer would settle everything. */
+  readonly late?: Promise<Sent> | undefined
+}
+
+interface Job {
+  readonly attempt: Attempt
+  readonly tool: AnyTool | undefined
+  readonly since: Watch
+  readonly options: SettleOptions
+  action: ActionRow
+  isKeyExpired: boolean
+  tries: number
+}
+
+/** @param since when no earlier holder could begin a send any more, at the earliest: the claim, or this process's own send. */
+export async function settleOne(attempt: Attempt, action: ActionRow, tool: AnyTool | undefined, since: Watch, options: SettleOptions): Promise<Settled> {
+  const job: Job = { attempt, tool, since, options, action, isKeyExpired: false, tries: 0 }
+  await attempt.parts.failpoint('before-settle', { runId: attempt.run.id, seq: attempt.item.seq, tool: action.tool, key: action.key })
+  for (;;) {
+    if (attempt.ending) return { kind: 'parked' }
+    const done = statusOf(job.action) ?? (await settleStep(job))
+    if (done) return done
+  }
+}
+
+function statusOf(action: ActionRow): Settled | undefined {
+  if (action.status === 'started' || action.status === 'in_doubt') return undefined
+  return { kind: action.status === 'failed' ? 'not_applied' : 'applied', action }
+}
+
+async function settleStep(job: Job): Promise<Settled | undefined> {
+  const { attempt, action, tool } = job
+  const plan = planSettle(action, tool, { isForwardAllowed: job.options.isForwardAllowed, isKeyExpired: job.isKeyExpired, isExhausted: job.tries >= limits.verifyAttempts })
+  switch (plan.kind) {
+    case 'drop': return await write(job, { verdict: 'not_applied', by: 'pawl' })
+    case 'evidence': return await write(job, { verdict: 'applied', by: 'evidence' })
+    case 'ask': return await ask(job, plan.why)
+    case 'verify': return await verify(job)
+    case 'recall': {
+      if (plan.waits && !(await waitOut(job))) return undefined
+      if (job.tries > 0 && !(await waitSlotless(attempt, delayMs(job.tries, again(attempt)), job.options.late))) return undefined
+      return await recall(job)
+    }
+  }
+}
+
+const again = (attempt: Attempt): RetryPolicy => ({ attempts: limits.verifyAttempts, firstDelayMs: attempt.parts.timings.settleAgainMs, maxDelayMs: 30_000, backoff: 'exponential' })
+
+/** The time in which a send of an earlier holder may still begin, run and become visible. */
+export function doubtMs(attempt: Attempt, action: ActionRow): number {
+  return attempt.parts.timings.sendWindowMs + action.timeout_ms + action.settle_ms
+}
+
+/** False: something changed meanwhile (a late answer, the attempt's end); look again. */
+async function waitOut(job: Job): Promise<boolean> {
+  const leftMs = doubtMs(job.attempt, job.action) - job.since.elapsedMs()
+  if (leftMs <= 0) return true
+  const isUndisturbed = await waitSlotless(job.attempt, leftMs, job.options.late)
+  const fresh = await readAction(job.attempt.parts.ledger, job.attempt.run.id, job.action.key)
+  if (fresh) job.action = job.attempt.put(fresh)
+  return isUndisturbed && job.action.status === 'started' && job.action.applied_evidence === null
+}
+
+async function waitSlotless(attempt: Attempt, ms: number, late: Promise<Sent> | undefined): Promise<boolean> {
+  const answered = new AbortController()
+  void late?.then((sent) => { if (sent.kind === 'returned') setTimeout(() => answered.abort(), 50) })
+  await attempt.waitElsewhere(waitMs(ms, AbortSignal.any([attempt.signal, answered.signal])))
+  return !attempt.ending && !answered.signal.aborted
+}
+
+async function write(job: Job, found: Parameters<typeof settleAction>[3]): Promise<Settled | undefined> {
+  const row = await settleAction(job.attempt.parts.ledger, job.attempt.holder, job.action.key, found)
+  if (!row) {
+    job.attempt.park({ kind: 'lost' })
+    return { kind: 'parked' }
+  }
+  job.action = job.attempt.put(row)
+  return statusOf(row)
+}
+
+async function ask(job: Job, why: string): Promise<Settled> {
+  const settled = await write(job, { verdict: 'in_doubt', by: 'pawl', waitMs: Math.max(0, doubtMs(job.attempt, job.action) - job.since.elapsedMs()) })
+  if (settled) return settled
+  job.attempt.park({ kind: 'blocked', reason: 'in_doubt', detail: { action: job.action.id, tool: job.action.tool, why } })
+  return { kind: 'parked' }
+}
+
+async function verify(job: Job): Promise<Settled | undefined> {
+  if (!(await waitOut(job))) return undefined
+  if (job.tries > 0 && !(await waitSlotless(job.attempt, delayMs(job.tries, again(job.attempt)), job.options.late))) return undefined
+  const verdict = await askTool(job)
+  if (verdict.verdict === 'notApplied') return await write(job, { verdict: 'not_applied', by: 'verify' })
+  if (verdict.verdict === 'applied' && job.tool) {
+    const kept = keepResult(job.tool, decode(job.action.args), verdict.result)
+    if (kept.kind !== 'misfit') return await write(job, { verdict: 'applied', result: kept.text, undo: kept.undo, by: 'verify' })
+  }
+  job.tries++
+  return undefined
+}
+
+async function askTool(job: Job): Promise<Verdict<unknown>> {
+  const { action, tool, attempt } = job
+  const deadline = AbortSignal.timeout(action.timeout_ms)
+  try {
+    const asked = tool?.verify?.(decode(action.args), {
+      key: action.key, evidence: action.evidence.map(decode), signal: deadline, fetch: createGuardedFetch({ guard: () => {}, signal: deadline }),
+    })
+    const timeout = waitMs(action.timeout_ms).then((): Verdict<unknown> => ({ verdict: 'unknown', reason: 'verify gave no answer in time' }))
+    return (await Promise.race([asked, timeout])) ?? { verdict: 'unknown' }
+  } catch (error) {
+    attempt.parts.log('warn', `verify of ${action.tool} failed: ${recordError(error).message}`, { ...attempt.place, action: action.id })
+    return { verdict: 'unknown' }
+  }
+}
+
+/** Calls again under the same key, with the recorded args. */
+async function recall(job: Job): Promise<Settled | undefined> {
+  const { attempt, tool } = job
+  if (!tool) return undefined
+  await attempt.durable()
+  const intended = startWatch()
+  const margin = attempt.parts.timings.sendWindowMs + tool.timeoutMs
+  const { outcome, action } = await rearmAction(attempt.parts.ledger, attempt.holder, job.action.key, newId(), tool.version, margin)
+  if (action) job.action = attempt.put(action)
+  if (outcome === 'fenced') {
+    attempt.park({ kind: 'lost' })
+    return { kind: 'parked' }
+  }
+  if (outcome === 'key_expired') job.isKeyExpired = true
+  if (outcome !== 'sent') return undefined
+  const input = decode(job.action.args)
+  const sent = await executeSend(attempt, { tool, key: job.action.key, input, attempt: job.action.attempt }, intended)
+  return await afterRecall(job, tool, input, sent)
+}
+
+async function afterRecall(job: Job, tool: AnyTool, input: unknown, sent: Sent): Promise<Settled | undefined> {
+  const { attempt } = job
+  if (sent.kind === 'returned') {
+    const kept = keepResult(tool, input, sent.value)
+    if (kept.kind !== 'misfit') return await write(job, { verdict: 'applied', result: kept.text, undo: kept.undo, by: 'recall' })
+  }
+  if (sent.kind === 'unsent' || sent.kind === 'refused') {
+    // Speaks for this send only; the row stays unsettled unless every send under the key was proved not applied.
+    const answer = await attempt.completion({
+      key: job.action.key, token: job.action.token ?? '', outcome: sent.kind, result: null, undo: null,
+      error: JSON.stringify({ ...(sent.kind === 'unsent' ? sent.error : recordError(sent.error)), code: 'unsent' }),
+    })
+    if (answer.outcome !== 'recorded') return { kind: 'parked' }
+    job.action = attempt.put({ ...job.action, token: null, refused: job.action.refused + 1, status: answer.status === 'started' ? 'started' : 'failed' })
+    if (sent.kind === 'refused' && sent.error.retryAfterMs !== undefined) await waitSlotless(attempt, sent.error.retryAfterMs, undefined)
+    if (sent.kind === 'refused' && sent.error.rateLimited) job.tries--
+  }
+  if (sent.kind === 'unknown' && sent.late) void bringLate(job, tool, input, sent.late)
+  job.tries++
+  return await afterTries(job)
+}
+
+/** Trying to find out costs the item a failure and a pause, not its place: a receiver that is down for an hour needs no person. */
+async function afterTries(job: Job): Promise<Settled | undefined> {
+  const { attempt } = job
+  const failuresLeft = (attempt.run.policy.maxFailures ?? attempt.agent.policy?.maxFailures ?? limits.maxFailures) - attempt.item.failures
+  if (job.tries < limits.verifyAttempts || failuresLeft <= 1 || attempt.item.kind !== 'work') return undefined
+  attempt.park({ kind: 'failure', error: { name: 'Unsettled', message: `${job.action.tool} could not be settled yet` } })
+  return { kind: 'parked' }
+}
+
+async function bringLate(job: Job, tool: AnyTool, input: unknown, late: Promise<Sent>): Promise<void> {
+  const sent = await late
+  if (sent.kind !== 'returned') return
+  const kept = keepResult(tool, input, sent.value)
+  if (kept.kind !== 'misfit') await addEvidence(job.attempt.parts.ledger, job.attempt.run.id, job.action.key, { entry: '"answered after its deadline"', result: kept.text, undo: kept.undo })
+}

@@ -1,0 +1,74 @@
+/**
+ * The elected look for what nobody rang for: ended leases, items whose reason to wait is gone, due items without a job, runs with nothing open,
+ * abandoned streams, an emptied queue. Every process runs one; the lease row lets one work. The lease is renewed by a completed cycle, adds
+ * included, so a sweeper that reaches Postgres but not the queue loses it.
+ */
+import { limits, waitMs } from '@pawl/core'
+import { dropStream, forgetDispatch, freeLeases, holdSweeper, leaveSweeper, listAbandonedStreams, listOpenRuns, listUndelivered, removeSilentWorkers, wakeItems } from '@pawl/ledger'
+import { channelOf, dispatchRun, type DispatchParts } from './dispatch.ts'
+import type { Log } from './parts.ts'
+import type { Timings } from './timings.ts'
+
+export class Sweeper {
+  readonly #stopped = new AbortController()
+  #isHolder = false
+  #loop: Promise<void> = Promise.resolve()
+
+  constructor(private readonly parts: DispatchParts, private readonly holder: string, private readonly timings: Timings, private readonly log: Log) {}
+
+  start(): void {
+    this.#loop = this.#run()
+  }
+
+  /** No further cycle begins. */
+  pause(): void {
+    this.#stopped.abort()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort()
+    await Promise.race([this.#loop, new Promise((resolve) => setTimeout(resolve, 2_000).unref())])
+    if (this.#isHolder) await leaveSweeper(this.parts.ledger, this.holder).catch(() => {})
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopped.signal.aborted) {
+      try {
+        if (await this.#elected()) await this.cycle()
+      } catch (error) {
+        this.log('warn', `a sweep broke off, the next one goes on: ${error instanceof Error ? error.message : String(error)}`, {})
+      }
+      await waitMs(this.timings.sweepEveryMs, this.#stopped.signal)
+    }
+  }
+
+  async #elected(): Promise<boolean> {
+    this.#isHolder = this.#isHolder || (await holdSweeper(this.parts.ledger, this.holder, this.timings.sweeperLeaseMs, false))
+    return this.#isHolder
+  }
+
+  /** One look at everything. Also callable by tests and `doctor`. */
+  async cycle(): Promise<void> {
+    const { ledger, queue } = this.parts
+    await freeLeases(ledger, null, this.timings.leaseMs)
+    await wakeItems(ledger, null)
+    if (!(await queue.checkMarker())) {
+      this.log('warn', 'the queue\'s store was emptied or is new: ringing again for everything due', {})
+      await forgetDispatch(ledger, null)
+    }
+    await this.#findUndelivered()
+    for (const { runId, streamNo } of await listAbandonedStreams(ledger, limits.streamAbandonedAfterMs)) await dropStream(ledger, runId, streamNo)
+    await removeSilentWorkers(ledger)
+    for (const runId of await listOpenRuns(ledger)) await dispatchRun(this.parts, runId)
+    this.#isHolder = await holdSweeper(ledger, this.holder, this.timings.sweeperLeaseMs, true)
+  }
+
+  async #findUndelivered(): Promise<void> {
+    const { ledger, queue, ledgerId } = this.parts
+    const waiting = await listUndelivered(ledger, this.timings.undeliveredAfterMs)
+    if (waiting.length === 0) return
+    const states = await queue.stateOf(waiting.map((item) => ({ ...item, ledgerId, channel: channelOf(item) })))
+    const lost = waiting.filter((_, i) => states[i] !== 'live')
+    if (lost.length > 0) await forgetDispatch(ledger, lost)
+  }
+}

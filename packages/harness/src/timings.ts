@@ -1,0 +1,29 @@
+import { limits } from '@pawl/core'
+
+/** The durations a harness runs by. Defaults are `limits`; tests scale them down together, never one alone. */
+export interface Timings {
+  readonly leaseMs: number
+  readonly renewEveryMs: number
+  readonly sendWindowMs: number
+  readonly sweepEveryMs: number
+  readonly sweeperLeaseMs: number
+  readonly heartbeatEveryMs: number
+  readonly undeliveredAfterMs: number
+  readonly divergedHoldMs: number
+  readonly stopGraceMs: number
+  /** First pause before a verify or re-call is tried again. */
+  readonly settleAgainMs: number
+}
+
+export const defaultTimings: Timings = {
+  leaseMs: limits.leaseMs,
+  renewEveryMs: limits.renewEveryMs,
+  sendWindowMs: limits.sendWindowMs,
+  sweepEveryMs: limits.sweepEveryMs,
+  sweeperLeaseMs: limits.sweeperLeaseMs,
+  heartbeatEveryMs: limits.heartbeatEveryMs,
+  undeliveredAfterMs: limits.undeliveredAfterMs,
+  divergedHoldMs: limits.divergedHoldMs,
+  stopGraceMs: limits.stopGraceMs,
+  settleAgainMs: 500,
+}
