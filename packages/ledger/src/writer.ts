@@ -60,6 +60,8 @@ export class Writer {
   #pending = new Map<string, Batch>()
   #flying = false
   #scheduled = false
+  /** Waits for busy rows only; whatever else comes goes out at once. */
+  #timer: NodeJS.Timeout | undefined
   #closed = false
   /** Attempts one of whose completions was refused: what they want after it rests on a result the ledger does not have. */
   #refused = new Set<string>()
@@ -89,6 +91,7 @@ export class Writer {
   /** Nothing is written after it; what still waits is rejected. */
   close(): void {
     this.#closed = true
+    clearTimeout(this.#timer)
     for (const batch of this.#pending.values()) rejectAll(batch, new Error('the ledger writer was closed'))
     this.#pending.clear()
   }
@@ -109,15 +112,20 @@ export class Writer {
 
   #schedule(): void {
     if (this.#flying || this.#scheduled || this.#pending.size === 0) return
+    clearTimeout(this.#timer)
+    const now = performance.now()
+    let waitMs = busyMs
+    for (const batch of this.#pending.values()) waitMs = Math.min(waitMs, (batch.notBefore ?? 0) - now)
+    if (waitMs > 0) {
+      this.#timer = setTimeout(() => void this.#fly(), waitMs)
+      return
+    }
     this.#scheduled = true
-    const fly = (): void => {
+    // After the microtasks of a returned call, so that the agent's next intent is there to ride with its completion.
+    setImmediate(() => {
       this.#scheduled = false
       void this.#fly()
-    }
-    const waitMs = Math.min(...[...this.#pending.values()].map((batch) => (batch.notBefore ?? 0) - performance.now()))
-    // After the microtasks of a returned call, so that the agent's next intent is there to ride with its completion.
-    if (waitMs <= 0) setImmediate(fly)
-    else setTimeout(fly, waitMs)
+    })
   }
 
   #take(): Batch[] {
