@@ -18,7 +18,8 @@ class ClosableConnection extends PostgresConnection {
 /** BullMQ migrates under an advisory lock of its own, so any number of processes may start at once. */
 const configOf = (url: string, max: number): PostgresPoolConfig => ({
   connectionString: url, schema, migrate: true, max,
-  connectionTimeoutMillis: 4_000, query_timeout: 10_000, keepAlive: true, keepAliveInitialDelayMillis: 10_000,
+  // A pool finds out about silent connections one by one, a timeout each: few connections, short timeouts.
+  connectionTimeoutMillis: 4_000, query_timeout: 5_000, keepAlive: true, keepAliveInitialDelayMillis: 10_000,
 })
 
 /** The producer's connections, and the queues on them. */
@@ -75,7 +76,7 @@ export function openPostgres(url: string, onError: (error: unknown, where: strin
     },
     isEmptied: (error) => droppedCodes.includes(String((error as { code?: unknown }).code)),
     buildWorker(name, processor, settings) {
-      const connection = new ClosableConnection(configOf(url, 3))
+      const connection = new ClosableConnection(configOf(url, 2))
       const factory: BackendFactory<IQueueBackend> = (queue, options) =>
         restAfterFailedFetch(new PostgresQueueBackend(connection, queue, { ...options, connection: {} }, true, queue))
       const worker = new Worker(name, processor, { ...settings, connection: {}, autorun: false }, factory)
