@@ -1,0 +1,30 @@
+/** The worker's door to the environment; every variable is in `.env.example`. Flags of the command line come in as overrides. */
+import { PawlError } from '@pawl/core'
+import { z } from 'zod'
+
+const count = (most: number) => z.coerce.number().int().min(1).max(most)
+
+const schema = z.object({
+  DATABASE_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must begin with postgres://').optional(),
+  REDIS_URL: z.string().regex(/^rediss?:\/\//, 'must begin with redis://').optional(),
+  PAWL_QUEUE: z.enum(['redis', 'postgres']).optional(),
+  PAWL_CONFIG: z.string().optional(),
+  PAWL_CONCURRENCY: count(1_000).default(10),
+  PAWL_PROCESSES: count(64).default(1),
+  PAWL_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  PAWL_WORKER_PORT: z.coerce.number().int().min(0).max(65_535).optional(),
+  PAWL_WORKER_ID: z.uuid().optional(),
+  PAWL_WORKER_NAME: z.string().optional(),
+  /** Scaled durations for demos and tests, as JSON of `Timings`. */
+  PAWL_TIMINGS: z.string().optional(),
+})
+
+export type WorkerEnv = z.infer<typeof schema>
+
+/** Throws `BAD_ENVIRONMENT`, naming the variable and what it should be, never its value. */
+export function readWorkerEnv(env: NodeJS.ProcessEnv): WorkerEnv {
+  const parsed = schema.safeParse(Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')))
+  if (parsed.success) return parsed.data
+  const issue = parsed.error.issues[0]
+  throw new PawlError('BAD_ENVIRONMENT', `${issue?.path.join('.') ?? 'the environment'} ${issue?.message ?? 'is wrong'}. See .env.example.`, 'crash')
+}

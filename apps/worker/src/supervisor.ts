@@ -1,0 +1,114 @@
+/**
+ * Keeps N worker processes running and, when one dies, makes its items available at once: the death of one's own child is the one death
+ * that is known for certain. The child leads a process group of its own; what it started (git, shells, MCP servers) is ended before its
+ * leases are freed, so that nothing of a dead attempt still works beside the next one.
+ */
+import { fork, type ChildProcess } from 'node:child_process'
+import { newId } from '@pawl/core'
+import { dispatchRun } from '@pawl/harness'
+import { freeLeases, removeWorker } from '@pawl/ledger'
+import type { Logger } from 'pino'
+import type { Connections } from './connect.ts'
+
+interface Child {
+  readonly id: string
+  readonly process: ChildProcess
+  readonly startedAt: number
+  isReady: boolean
+}
+
+export interface SupervisorOptions {
+  readonly connections: Connections
+  readonly processes: number
+  readonly log: Logger
+  readonly env: NodeJS.ProcessEnv
+  readonly graceMs: number
+}
+
+export class Supervisor {
+  readonly #children = new Map<number, Child>()
+  readonly #timers = new Set<NodeJS.Timeout>()
+  readonly #takeovers = new Set<Promise<void>>()
+  #isStopping = false
+  /** Deaths nobody asked for. */
+  deaths = 0
+
+  constructor(private readonly options: SupervisorOptions) {}
+
+  start(): void {
+    for (let slot = 0; slot < this.options.processes; slot++) this.#spawn(slot, 0)
+  }
+
+  /** Pids of the processes that are ready, for health checks and for those who kill on purpose. */
+  get pids(): number[] {
+    return [...this.#children.values()].flatMap((child) => (child.isReady && child.process.pid !== undefined ? [child.process.pid] : []))
+  }
+
+  get isComplete(): boolean {
+    return this.pids.length === this.options.processes
+  }
+
+  #spawn(slot: number, quickDeaths: number): void {
+    const id = newId()
+    const child: Child = {
+      id, startedAt: Date.now(), isReady: false,
+      process: fork(new URL('./child.js', import.meta.url), { detached: true, env: { ...this.options.env, PAWL_WORKER_ID: id, PAWL_WORKER_NAME: `worker-${slot + 1}` } }),
+    }
+    this.#children.set(slot, child)
+    child.process.on('message', () => { child.isReady = true })
+    child.process.on('exit', (code, signal) => {
+      this.#children.delete(slot)
+      endGroup(child.process.pid)
+      if (this.#isStopping && code === 0) return
+      this.deaths++
+      this.options.log.warn({ pid: child.process.pid, code, signal }, 'a worker process died; its items go on elsewhere')
+      this.#track(this.#takeOver(child))
+      if (this.#isStopping) return
+      const quick = Date.now() - child.startedAt < 5_000 ? quickDeaths + 1 : 0
+      const timer = setTimeout(() => { this.#timers.delete(timer); this.#spawn(slot, quick) }, Math.min(5_000, quick === 0 ? 0 : 100 * 2 ** quick))
+      this.#timers.add(timer)
+    })
+  }
+
+  #track(takeover: Promise<void>): void {
+    this.#takeovers.add(takeover)
+    void takeover.finally(() => this.#takeovers.delete(takeover))
+  }
+
+  /** Rows the dead child's last flush still holds are skipped and met again; what is left after that, the lease decides. */
+  async #takeOver(child: Child): Promise<void> {
+    const { ledger, queue, ledgerId } = this.options.connections
+    for (let round = 0; round < 5; round++) {
+      try {
+        const freed = await freeLeases(ledger, child.id)
+        for (const { runId } of freed) await dispatchRun({ ledger, queue, ledgerId }, runId)
+        if (freed.length === 0 && round > 0) break
+      } catch (error) {
+        this.options.log.warn({ worker: child.id }, `its leases could not be freed yet: ${error instanceof Error ? error.message : String(error)}`)
+      }
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+    await removeWorker(ledger, child.id).catch(() => {})
+  }
+
+  /** Hands everything back and ends; what does not end within the grace is killed. */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    for (const timer of this.#timers) clearTimeout(timer)
+    const ended = [...this.#children.values()].map((child) => new Promise<void>((resolve) => child.process.once('exit', () => resolve())))
+    for (const child of this.#children.values()) child.process.kill('SIGTERM')
+    await Promise.race([Promise.all(ended), new Promise((resolve) => setTimeout(resolve, this.options.graceMs + 2_000).unref())])
+    for (const child of this.#children.values()) child.process.kill('SIGKILL')
+    await Promise.all(ended)
+    await Promise.all(this.#takeovers)
+  }
+}
+
+function endGroup(pid: number | undefined): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // the group is empty
+  }
+}
