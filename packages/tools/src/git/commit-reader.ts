@@ -54,7 +54,10 @@ export class CommitReader {
   /** An idle child must not keep the process alive. It ends by itself when its stdin closes with us. */
   #hold(child: ChildProcessWithoutNullStreams, isHeld: boolean): void {
     const handles = [child, child.stdin as Socket, child.stdout as Socket, child.stderr as Socket]
-    for (const handle of handles) isHeld ? handle.ref() : handle.unref()
+    for (const handle of handles) {
+      if (isHeld) handle.ref()
+      else handle.unref()
+    }
   }
 
   #answer(): void {

@@ -1,0 +1,6 @@
+export { fsTools, type FsOptions, type FsTools } from './fs-tools.ts'
+export type { MoveInput, MoveResult } from './fs-move.ts'
+export type { ReadInput, ReadResult } from './fs-read.ts'
+export type { RemoveInput, RemoveResult } from './fs-remove.ts'
+export type { RestoreInput, RestoreResult } from './fs-restore.ts'
+export type { WriteInput, WriteResult } from './fs-write.ts'
