@@ -27,7 +27,7 @@ begin
   end if;
   update pawl.actions x set status = 'started', attempt = x.attempt + 1, sends = x.sends + 1, token = p_token, epoch = p_epoch,
     item_seq = case when it.kind in ('compensate', 'settle') and x.undoes is null then x.item_seq else p_seq end,
-    order_no = nextval('pawl.order_no'), error = null, tool_version = p_tool_version, answerable_at = null, settled_by = null
+    order_no = nextval('pawl.order_no'), started_at = clock_timestamp(), error = null, tool_version = p_tool_version, answerable_at = null, settled_by = null
     where x.run_id = p_run and x.id = a.id returning * into a;
   outcome := 'sent'; action := row_to_json(a.*);
   return next;
