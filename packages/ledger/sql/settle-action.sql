@@ -36,6 +36,10 @@ begin
       where x.run_id = p_run and x.id = a.id returning * into a;
     insert into pawl.events (run_id, item_seq, kind, actor, data) values (p_run, a.item_seq, 'action.in_doubt', 'pawl', jsonb_build_object('action', a.id, 'tool', a.tool));
   end if;
+  if a.status <> 'in_doubt' then
+    insert into pawl.events (run_id, item_seq, kind, actor, data)
+      values (p_run, a.item_seq, 'action.settled', 'pawl', jsonb_build_object('action', a.id, 'tool', a.tool, 'status', a.status, 'by', a.settled_by));
+  end if;
   update pawl.items i set barren_attempts = 0 where i.run_id = p_run and i.seq = p_seq;
   return next a;
 end $$;
