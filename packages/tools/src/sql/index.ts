@@ -1,0 +1,1 @@
+export { keyedCallsTable, keyedSqlTool, sqlTool, type KeyedSqlToolOptions, type SqlToolOptions } from './sql-tool.ts'
