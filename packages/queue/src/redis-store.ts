@@ -14,7 +14,7 @@ const always = {
 } satisfies RedisOptions
 const producer = { ...always, maxRetriesPerRequest: 1, commandTimeout: 5_000, socketTimeout: 6_000 } satisfies RedisOptions
 /** A blocking wait lasts 10 s at most: a socket silent for longer is dead. */
-const consumer = { ...always, maxRetriesPerRequest: null, socketTimeout: 20_000 } satisfies RedisOptions
+const consumer = { ...always, maxRetriesPerRequest: null, socketTimeout: 13_000 } satisfies RedisOptions
 
 /** A client that knows its copies: BullMQ makes one for its blocking wait and gives no way to end it while it connects. */
 class Family extends Redis {
