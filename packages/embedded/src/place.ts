@@ -61,9 +61,9 @@ export function resolvePlace(folder: string, log: Log): Place {
   }
 }
 
-/** True where a start may find something: it never creates the folder. */
+/** Has a database ever been made for this folder? Creates nothing. */
 export function hasPlace(folder: string): boolean {
-  return existsSync(resolve(folder))
+  return ['pg', 'moved-to'].some((name) => existsSync(join(resolve(folder), name)))
 }
 
 /** After the first initdb below a fallback: from now on the folder answers with the moved data, or not at all. */
