@@ -38,9 +38,9 @@ export function observe(subject: Callable, call: Call, setting: Setting): string
   standIns.begin((line) => lines.push(line))
   const result = record(lines, subject, call.args(log), how, receiver, draw)
   drain()
-  if (isCallable(result) && !isNative(result)) {
+  if (isCallable(result.value) && !result.given && !isNative(result.value)) {
     for (const [index, next] of followUps.entries()) {
-      record(lines, result, next.args(log), 'call', [undefined, { receiver: true }, 5][index % 3], draw)
+      record(lines, result.value, next.args(log), 'call', [undefined, { receiver: true }, 5][index % 3], draw)
     }
     drain()
   }
@@ -58,16 +58,19 @@ function removeGlobals(before: readonly PropertyKey[], lines: string[]): void {
   }
 }
 
-function record(lines: string[], subject: Callable, given: unknown[], how: How, receiver: unknown, draw: Draw): unknown {
-  let result: unknown
+function record(lines: string[], subject: Callable, args: unknown[], how: How, receiver: unknown, draw: Draw): { value: unknown; given: boolean } {
+  let value: unknown
+  let place = -1
+  const before = [...args]
   try {
-    result = how === 'new' ? Reflect.construct(subject, given) : Reflect.apply(subject, receiver, given)
-    lines.push(`returned ${draw(result)}`)
+    value = how === 'new' ? Reflect.construct(subject, args) : Reflect.apply(subject, receiver, args)
+    place = typeof value === 'object' || typeof value === 'function' ? before.indexOf(value) : -1
+    lines.push(`returned ${draw(value)}${place < 0 ? '' : `, its argument ${place}`}`)
   } catch (thrown) {
     lines.push(`threw ${portrait(thrown)}`)
   }
-  lines.push(`arguments after: ${draw(given)}`, `receiver after: ${portrait(receiver)}`)
-  return result
+  lines.push(`arguments after: ${draw(args)}`, `receiver after: ${portrait(receiver)}`)
+  return { value, given: place >= 0 }
 }
 
 /** A built-in or bound function: its behaviour is the engine's, and its identity has been compared already. */
