@@ -16,7 +16,7 @@ export { listUnsettled, nextToUndo, readAction, readRun, tallyRun } from './verb
 export { addEvidence, answerDoubt, rearmAction, settleAction, type Holder } from './verbs/settle.ts'
 export { startWholeRun, type OpenTransaction, type WholeStart } from './verbs/start-whole-run.ts'
 export { countBacklog, countDoubts, countRuns, type Backlog, type Doubts } from './reads/count-backlog.ts'
-export { getRun, listRuns, type RunFilter, type RunView, type Tally } from './reads/get-run.ts'
+export { getRun, listRuns, readRunState, type RunFilter, type RunView, type Tally } from './reads/get-run.ts'
 export { getAction, listActions, type ActionFilter, type ActionView } from './reads/list-actions.ts'
 export { listEvents, type EventRequest, type EventView } from './reads/list-events.ts'
 export { listInbox, type BlockedItem, type DoubtAnswer, type InboxEntry, type InboxFilter, type InDoubt, type ReleaseVerb } from './reads/list-inbox.ts'
