@@ -72,6 +72,26 @@ describe('a commit', () => {
     expect(keys()).toEqual(['k'])
   })
 
+  it('many calls of one process go on together, each with its own commit, message and files', async () => {
+    const { commit: tool, revert } = gitTools({ repo })
+    const names = Array.from({ length: 40 }, (_, n) => `many${n}.txt`)
+    await Promise.all(names.map((name) => write(name, name)))
+    const closed = testContext('closed')
+    closed.closeGuard()
+    const made = names.map((name) => tool.execute({ paths: [name], message: `Add ${name}` }, testContext(`key-${name}`)))
+    const refused = rejection(tool.execute({ paths: ['base0.txt'], message: 'refused' }, closed))
+    const missing = rejection(tool.execute({ paths: ['nowhere.txt'], message: 'missing' }, testContext('missing')))
+    const results = await Promise.all(made)
+    expect(await refused).toBeInstanceOf(NotSent)
+    expect(await missing).toBeInstanceOf(NotApplied)
+    for (const [n, { commit }] of results.entries()) expect(git('show', '--format=%s %(trailers:key=Pawl-Key,valueonly)', '--name-only', commit).split('\n').filter(Boolean)).toEqual([`Add ${names[n]} key-${names[n]}`, names[n]])
+    expect(keys()).toHaveLength(40)
+    expect(git('status', '--porcelain')).toBe('')
+    await Promise.all([results[3], results[5]].map((result, n) => revert.execute({ commit: result?.commit ?? '' }, testContext(`undo:${n}`))))
+    expect(git('ls-tree', '--name-only', 'HEAD', 'many3.txt', 'many5.txt')).toBe('')
+    expect(git('status', '--porcelain')).toBe('')
+  })
+
   it('a key that is a prefix of another, or stands in a message’s text, is not taken for it', async () => {
     await write('a.txt', '1')
     const { commit: tool } = gitTools({ repo })
@@ -127,7 +147,7 @@ describe('refusals leave nothing behind', () => {
     context.closeGuard()
     expect(await rejection(gitCommit({ repo }).execute({ paths: ['a.txt'], message: 'A' }, context))).toBeInstanceOf(NotSent)
     expect(keys()).toEqual([])
-    expect(existsSync(join(repo, '.git', 'pawl.lock'))).toBe(false)
+    await expect.poll(() => existsSync(join(repo, '.git', 'pawl.lock'))).toBe(false)
   })
 })
 

@@ -68,15 +68,15 @@ function commitTool(open: () => Promise<KeyedRepository>, revert: Tool<RevertInp
     async execute(input, context) {
       const repository = await open()
       const paths = [...new Set(input.paths)]
-      const { commit, branch, changes } = await repository.commitOnce(trailerKey(context.key), context.signal, () => context.guard(), async () => {
+      const { commit, branch, isNew } = await repository.commitOnce(trailerKey(context.key), { signal: context.signal, guard: () => context.guard() }, async () => {
         const changes = await repository.readWorktree(paths)
         return async (tip) => {
           await repository.assertRemovable(changes, tip)
-          return { message: input.message, author: input.author, changes }
+          return { message: input.message, author: input.author ?? repository.committer, changes }
         }
       })
       // The first holder may have died between its commit and its index.
-      if (!changes) await repository.syncIndex(await tipEntries(repository, paths))
+      if (!isNew) await repository.syncIndex(await tipEntries(repository, paths))
       return { commit, branch }
     },
     async verify(_input, { key }) {

@@ -43,11 +43,12 @@ export function gitRevert(open: () => Promise<KeyedRepository>): Tool<RevertInpu
     async execute(input, context) {
       const repository = await open()
       const files = await changedFiles(repository, input.commit)
-      const { commit, branch, changes } = await repository.commitOnce(trailerKey(context.key), context.signal, () => context.guard(), async () => {
+      // Alone: what it puts back depends on what the branch holds just before it.
+      const { commit, branch, isNew } = await repository.commitOnce(trailerKey(context.key), { signal: context.signal, guard: () => context.guard(), isAlone: true }, async () => {
         const message = await revertMessage(repository, input.commit)
-        return async (tip) => ({ message, author: undefined, changes: await inverse(repository, tip, files) })
+        return async (tip) => ({ message, author: repository.committer, changes: await inverse(repository, tip, files) })
       })
-      if (!changes) await repository.syncIndex(files.map(({ path, before }) => ({ path, entry: before })))
+      if (!isNew) await repository.syncIndex(files.map(({ path, before }) => ({ path, entry: before })))
       await restoreWorktree(repository, files)
       return { commit, branch }
     },

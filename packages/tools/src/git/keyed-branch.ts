@@ -33,7 +33,6 @@ export interface Person {
 }
 
 export interface NewCommit {
-  readonly parent: string
   readonly key: string
   readonly message: string
   readonly author: Person
@@ -116,15 +115,15 @@ export class KeyedBranch {
     return false
   }
 
-  /** Swaps the commit in on top of its parent. Undefined: the branch has moved on; look for the key again. */
-  async swapIn(commit: NewCommit): Promise<string | undefined> {
+  /** Swaps the commits in on top of `parent`, all or none. Undefined: the branch has moved on; look for the keys again. */
+  async swapIn(parent: string, commits: readonly NewCommit[]): Promise<string[] | undefined> {
     await this.#removeOldLock(join(this.dirs.common, `${this.ref}.lock`))
     try {
-      // Not ended by the tool's signal: an abort would leave git's lock files behind. It takes milliseconds.
-      const made = await runGit({ repo: this.repo, args: [...durable, 'fast-import', '--quiet', '--date-format=raw'], input: importStream(this.ref, commit) })
-      return made.trim()
+      // Not ended by a tool's signal: an abort would leave git's lock files behind. It takes milliseconds.
+      const made = await runGit({ repo: this.repo, args: [...durable, 'fast-import', '--quiet', '--date-format=raw'], input: importStream(this.ref, parent, commits) })
+      return made.trim().split('\n')
     } catch (error) {
-      if (error instanceof GitFailed && (await this.tip()) !== commit.parent) return undefined
+      if (error instanceof GitFailed && (await this.tip()) !== parent) return undefined
       if (error instanceof GitFailed && /\.lock': File exists|cannot lock ref|Unable to create/.test(error.stderr)) return undefined
       throw error
     }
@@ -172,24 +171,25 @@ export function withKeyTrailer(message: string, key: string): string {
   return `${text}${endsInTrailers ? '\n' : '\n\n'}${keyTrailer}: ${key}\n`
 }
 
-function importStream(ref: string, commit: NewCommit): Buffer {
-  const message = Buffer.from(withKeyTrailer(commit.message, commit.key))
+function importStream(ref: string, parent: string, commits: readonly NewCommit[]): Buffer {
   const at = `${Math.floor(Date.now() / 1_000)} +0000`
   const person = ({ name, email }: Person) => `${name.replace(/[<>\n]/g, '')} <${email.replace(/[<>\n]/g, '')}> ${at}`
-  const head = [
-    'feature done',
-    `commit ${ref}`,
-    'mark :1',
-    `author ${person(commit.author)}`,
-    `committer ${person(commit.committer)}`,
-    `data ${message.length}`,
-  ].join('\n')
-  const changes = commit.changes.map(({ path, entry }) => (entry ? `M ${entry.mode} ${entry.blob} ${quoted(path)}` : `D ${quoted(path)}`))
-  return Buffer.concat([
-    Buffer.from(`${head}\n`),
-    message,
-    Buffer.from(['', `from ${commit.parent}`, ...changes, '', 'get-mark :1', 'done', ''].join('\n')),
-  ])
+  const parts = commits.map(({ author, committer, message, key, changes }, n) => {
+    const text = withKeyTrailer(message, key)
+    return [
+      `commit ${ref}`,
+      `mark :${n + 1}`,
+      `author ${person(author)}`,
+      `committer ${person(committer)}`,
+      `data ${Buffer.byteLength(text)}`,
+      text,
+      `from ${n === 0 ? parent : `:${n}`}`,
+      ...changes.map(({ path, entry }) => (entry ? `M ${entry.mode} ${entry.blob} ${quoted(path)}` : `D ${quoted(path)}`)),
+      '',
+    ].join('\n')
+  })
+  const marks = commits.map((_commit, n) => `get-mark :${n + 1}`)
+  return Buffer.from(['feature done', ...parts, ...marks, 'done', ''].join('\n'))
 }
 
 const quoted = (path: string): string => `"${path.replace(/[\\"]/g, '\\$&').replace(/\n/g, '\\n')}"`

@@ -3,10 +3,9 @@ import { lstat, readFile, readlink, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { NotApplied, sha256 } from '@pawl/core'
 import { z } from 'zod'
-import { NotSent } from '../not-sent.ts'
+import { asNotApplied, CommitQueue, type CommitPlan } from './commit-queue.ts'
 import { KeyedBranch, type Person, type TreeChange, type TreeEntry } from './keyed-branch.ts'
-import { withRepositoryLock } from './repository-lock.ts'
-import { GitFailed, runGit } from './run-git.ts'
+import { runGit } from './run-git.ts'
 
 export interface GitOptions {
   /** A folder inside the repository's worktree. */
@@ -17,19 +16,18 @@ export interface GitOptions {
   readonly committer?: Person
 }
 
-export interface CommitPlan {
-  readonly message: string
-  readonly author: Person | undefined
-  readonly changes: readonly TreeChange[]
-}
-
 export interface KeyedCommit {
   readonly commit: string
   readonly branch: string
+  /** False: the key was there already, and the worktree may need to be brought along. */
+  readonly isNew: boolean
 }
 
-/** Enough for every other writer of a busy branch to win a race first. */
-const swapTries = 50
+export interface OnceOptions {
+  readonly signal: AbortSignal
+  readonly guard: () => void
+  readonly isAlone?: boolean
+}
 
 export const repositoryPath = z.string().superRefine((path, issue) => {
   const segments = path.split('/')
@@ -46,7 +44,11 @@ export const commitHash = z.string().regex(/^[0-9a-f]{40,64}$/)
 export const trailerKey = (key: string): string => (/^[\x21-\x7e]{1,255}$/.test(key) ? key : sha256(key))
 
 export class KeyedRepository {
-  private constructor(readonly root: string, readonly branch: KeyedBranch, readonly committer: Person, readonly isCheckedOut: () => Promise<boolean>) {}
+  readonly #queue: CommitQueue
+
+  private constructor(readonly root: string, readonly branch: KeyedBranch, readonly committer: Person, readonly isCheckedOut: () => Promise<boolean>) {
+    this.#queue = new CommitQueue(branch, committer, join(branch.dirs.common, 'pawl.lock'), (changes) => this.syncIndex(changes))
+  }
 
   static async open(options: GitOptions): Promise<KeyedRepository> {
     const at = { repo: options.repo }
@@ -61,44 +63,21 @@ export class KeyedRepository {
 
   /**
    * The one commit for `key`: found, or planned and swapped in. `prepare` runs outside the lock; the plan it returns gets
-   * the tip the commit will stand on.
-   * Whatever fails before git was told to move the branch, and whatever git itself refused, is proved not applied.
+   * the tip the commit will stand on. Whatever fails before git was told to move the branch, and whatever git itself
+   * refused, is proved not applied.
    */
-  async commitOnce(key: string, signal: AbortSignal, guard: () => void, prepare: () => Promise<(tip: string) => Promise<CommitPlan>>): Promise<KeyedCommit & { changes: readonly TreeChange[] | undefined }> {
-    let isSent = false
-    // Looked for before anything is read: the files of a call that is long done may have moved on.
-    const early = await this.find(key).catch((cause: unknown) => {
-      throw new NotApplied(`the branch ${this.branch.branch} cannot be read.`, { cause })
-    })
-    if (early) return { commit: early, branch: this.branch.branch, changes: undefined }
-    const attempt = async (plan: (tip: string) => Promise<CommitPlan>) => {
-      for (let tries = 0; tries < swapTries; tries += 1) {
-        const tip = await this.branch.tip()
-        const found = await this.branch.find(key, tip)
-        if (found) return { commit: found, branch: this.branch.branch, changes: undefined }
-        const { message, author, changes } = await plan(tip)
-        guard()
-        isSent = true
-        const made = await this.branch.swapIn({ parent: tip, key, message, author: author ?? this.committer, committer: this.committer, changes })
-        if (made) return { commit: made, branch: this.branch.branch, changes }
-        isSent = false
-      }
-      throw new NotApplied(`branch ${this.branch.branch} moved under each of ${swapTries} tries.`)
-    }
+  async commitOnce(key: string, options: OnceOptions, prepare: () => Promise<(tip: string) => Promise<CommitPlan>>): Promise<KeyedCommit> {
+    const { branch } = this.branch
+    let plan: (tip: string) => Promise<CommitPlan>
     try {
-      const plan = await prepare()
-      return await withRepositoryLock(join(this.branch.dirs.common, 'pawl.lock'), signal, async () => {
-        const done = await attempt(plan)
-        await this.syncIndex(done.changes)
-        return done
-      })
+      // Looked for before anything is read: the files of a call that is long done may have moved on.
+      const found = await this.find(key)
+      if (found) return { commit: found, branch, isNew: false }
+      plan = await prepare()
     } catch (error) {
-      if (error instanceof NotSent || error instanceof NotApplied) throw error
-      if (!isSent || (error instanceof GitFailed && error.exitCode !== null && !(await this.find(key)))) {
-        throw new NotApplied(`no commit was made: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
-      }
-      throw error
+      throw asNotApplied(error)
     }
+    return { branch, ...(await this.#queue.commit({ key, plan, guard: options.guard, isAlone: options.isAlone ?? false }, options.signal)) }
   }
 
   async find(key: string): Promise<string | undefined> {
@@ -106,8 +85,8 @@ export class KeyedRepository {
   }
 
   /** The index belongs to the branch that is checked out; commits to another one leave it alone. */
-  async syncIndex(changes: readonly TreeChange[] | undefined): Promise<void> {
-    if (changes && changes.length > 0 && (await this.isCheckedOut())) await this.branch.syncIndex(changes)
+  async syncIndex(changes: readonly TreeChange[]): Promise<void> {
+    if (changes.length > 0 && (await this.isCheckedOut())) await this.branch.syncIndex(changes)
   }
 
   /** What these files of the worktree would be in a tree, git's own filters applied. Missing files are removals. */
