@@ -1,1 +1,2 @@
-export {}
+export { inventoryAgent } from './agent.ts'
+export { createShop, openShop, type Shop } from './schema.ts'

@@ -1,1 +1,2 @@
-export {}
+export { mailingOverApi, mailingOverSmtp } from './agent.ts'
+export { readReceipts, type Receipt } from './receipts.ts'

@@ -1,1 +1,5 @@
-export {}
+export { migrationAgent } from './agent.ts'
+export { knownFailures } from './known-failures.ts'
+export { findLodash, listModules } from './modules.ts'
+export { proveLoads } from './prove.ts'
+export { layShims } from './shim.ts'

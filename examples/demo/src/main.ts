@@ -1,0 +1,70 @@
+/** `npm run demo [-- --example NAME] [--json]`: a real run, killed again and again, and the proof that nothing was lost or done twice. */
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { examples } from './examples.ts'
+import { runWorld } from './run-world.ts'
+import { sumReports, type Report } from './report.ts'
+import { Screen } from './screen.ts'
+import { Stage } from './stage.ts'
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({ options: {
+    example: { type: 'string', default: 'migration' }, json: { type: 'boolean', default: false }, verbose: { type: 'boolean', default: false }, folder: { type: 'string' }, help: { type: 'boolean', default: false },
+  } })
+  if (values.help) {
+    process.stdout.write(`pawl demo [--example ${Object.keys(examples).join('|')}] [--json] [--verbose] [--folder DIR]\n`)
+    return 0
+  }
+  const example = examples[values.example]
+  if (!example) {
+    process.stderr.write(`There is no example "${values.example}". Try one of: ${Object.keys(examples).join(', ')}.\n`)
+    return 2
+  }
+  const screen = new Screen({ json: values.json, verbose: values.verbose })
+  const folder = values.folder === undefined ? defaultFolder(example.name) : resolve(values.folder)
+  screen.say(`${example.about}`)
+  const reports: Report[] = []
+  for (const [i, openWorld] of example.worlds.entries()) {
+    const stage = await Stage.open(join(folder, String(i + 1)), screen)
+    try {
+      screen.say(stage.queue.backend === 'redis' ? 'queue: Redis, as REDIS_URL is set; ledger: an embedded Postgres' : 'ledger and queue: an embedded Postgres (set REDIS_URL to use Redis for the queue)')
+      const world = await openWorld({ folder: join(folder, String(i + 1)), databaseUrl: stage.databaseUrl, say: screen.say.bind(screen) })
+      try {
+        screen.begin(`${example.name}: ${world.workers.processes} worker processes, ${world.kills.workers + (world.kills.everything ? 1 : 0)} kills to come`)
+        reports.push(await runWorld(stage, example.name, world))
+      } finally {
+        screen.end()
+        await world.close()
+      }
+    } finally {
+      await stage.close()
+    }
+  }
+  const report = sumReports(reports)
+  if (values.json) process.stdout.write(`${JSON.stringify(report)}\n`)
+  else process.stdout.write(summaryOf(report))
+  return report.ok ? 0 : 1
+}
+
+/** Beside the working folder's other state, unless it cannot be written. */
+function defaultFolder(name: string): string {
+  const root = existsSync('package.json') ? resolve('.pawl') : resolve(process.env['PAWL_DATA_DIR'] ?? '.pawl')
+  return join(root, `demo-${name}`)
+}
+
+function summaryOf(report: Report): string {
+  const lines = [
+    `${report.done} of ${report.items} items done in ${report.seconds} s on ${report.queue}, killed ${report.kills} times with ${report.inFlightAtKill} calls in flight`,
+    `settled: ${report.settled.recalled} called again under their key, ${report.settled.verified} verified, ${report.settled.asked} asked of a person`,
+    `effects ${report.effects}, duplicates ${report.duplicates}, lost ${report.lost}${report.commits > 0 ? `, commits ${report.commits}` : ''}`,
+    `resumed after a kill in ${report.resumeMs.p50} ms (median), ${report.resumeMs.max} ms at most; a restart from the top would have sent ${report.redoAvoided} actions again`,
+    report.ok ? 'proved: nothing lost, nothing done twice' : 'NOT PROVED',
+  ]
+  return `\n${lines.join('\n')}\n`
+}
+
+main().then((code) => process.exit(code), (error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  process.exit(1)
+})

@@ -1,0 +1,84 @@
+/** A real migration: 629 CommonJS modules of lodash to ES modules, three worker processes committing to one branch. Git is the judge. */
+import { execFileSync } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { findLodash, knownFailures, layShims, listModules, migrationAgent, proveLoads } from '@pawl/example-migration'
+import type { Ledger } from '@pawl/ledger'
+import type { Example, Proof, World, WorldOptions } from './world.ts'
+
+export const migration: Example = {
+  name: 'migration',
+  about: 'Migrates the 629 CommonJS modules of lodash 4.17.21 to ES modules (its four bundles are left out), one commit each; workers are killed in the middle of calls, and once everything is.',
+  worlds: [openMigration],
+}
+
+async function openMigration({ folder, say }: WorldOptions): Promise<World> {
+  const original = findLodash()
+  const modules = listModules(original)
+  const out = join(folder, 'lodash-es')
+  mkdirSync(out)
+  git(out, 'init', '--quiet', '--initial-branch=main')
+  git(out, 'config', 'user.name', 'Pawl demo')
+  git(out, 'config', 'user.email', 'demo@example.com')
+  layShims(out, original, modules)
+  git(out, 'add', '--all')
+  git(out, 'commit', '--quiet', '--message', 'Every module a shim over its CommonJS original')
+  say(`${modules.length} modules; repository ${out}`)
+  return await Promise.resolve({
+    agent: migrationAgent({ original, out }), input: { modules },
+    configPath: fileURLToPath(import.meta.resolve('@pawl/example-migration/config')), env: { MIGRATION_OUT: out },
+    expectedActions: modules.length * 5, items: modules.length, workers: { processes: 3, concurrency: 4, timings: { sendWindowMs: 1_500 } },
+    kills: { workers: 7, everything: true, between: [0.05, 0.92] }, endings: ['completed_with_failures'],
+    prove: async (ledger, runId) => await prove(ledger, runId, out, modules),
+    close: async () => { await Promise.resolve() },
+  })
+}
+
+const git = (repo: string, ...args: string[]): string => execFileSync('git', ['-C', repo, ...args], { encoding: 'utf8', maxBuffer: 100_000_000 })
+
+async function prove(ledger: Ledger, runId: string, out: string, modules: readonly string[]): Promise<Proof> {
+  const faults: string[] = []
+  const items = (await ledger.query(`select key, status, result_ref, error from pawl.items where run_id = $1 and kind = 'work'`, [runId]))
+    .map((row) => ({ path: String(row['key']), status: String(row['status']), commit: row['result_ref'] === null ? null : String(row['result_ref']), error: row['error'] === null ? '' : String(row['error']) }))
+  const done = items.filter((item) => item.status === 'done')
+  const failed = items.filter((item) => item.status === 'failed')
+  const migrated = readLog(git(out, 'log', '--format=%H%x1f%(trailers:key=Pawl-Key,valueonly,separator=%x2C)%x1e', '--name-only', 'main')).filter((commit) => commit.key !== '')
+  const perModule = new Map<string, number>()
+  for (const commit of migrated) for (const path of commit.paths) perModule.set(path, (perModule.get(path) ?? 0) + 1)
+  const duplicates = migrated.length - new Set(migrated.map((commit) => commit.key)).size + [...perModule.values()].reduce((sum, n) => sum + n - 1, 0)
+  const lost = done.filter((item) => !migrated.some((commit) => commit.id === item.commit && commit.paths.includes(item.path))).length
+  for (const path of perModule.keys()) if (!done.some((item) => item.path === path)) faults.push(`${path} has a commit, but its item is not done`)
+  for (const item of failed) {
+    const known = knownFailures.get(item.path)
+    if (!known) faults.push(`${item.path} failed unexpectedly: ${item.error}`)
+    else if (!item.error.includes(JSON.stringify(known.shows).slice(1, -1))) faults.push(`${item.path} failed for another reason than the known one: ${item.error}`)
+  }
+  for (const path of knownFailures.keys()) if (!failed.some((item) => item.path === path)) faults.push(`${path} is known to fail, but did not`)
+  if (items.length !== modules.length) faults.push(`${items.length} items for ${modules.length} modules`)
+  const loads = await proveLoads(out, done.map((item) => item.path))
+  if (loads.failed.length > 0 || loads.wrappers.length > 0) faults.push(`${loads.failed.length} migrated modules do not load and ${loads.wrappers.length} are wrappers`)
+  if (git(out, 'status', '--porcelain', '--untracked-files=no').trim() !== '') faults.push('the worktree differs from the branch')
+  return {
+    effects: migrated.length, duplicates, lost, commits: migrated.length, faults,
+    facts: [
+      `git: ${migrated.length} commits, each with a key of its own, for ${perModule.size} modules; ${failed.length} modules failed for their known reasons and keep a shim`,
+      `all ${loads.loaded} migrated modules load without a shim of their own, no "require(" or "module.exports" left`,
+    ],
+  }
+}
+
+interface LoggedCommit {
+  readonly id: string
+  readonly key: string
+  readonly paths: readonly string[]
+}
+
+/** `<id> US <key> RS <paths…>` after one another. */
+function readLog(text: string): LoggedCommit[] {
+  const found: LoggedCommit[] = []
+  for (const match of text.matchAll(/([0-9a-f]{40})\x1f([^\x1e]*)\x1e([^\x1f]*?)(?=[0-9a-f]{40}\x1f|$)/g)) {
+    found.push({ id: match[1] ?? '', key: (match[2] ?? '').trim(), paths: (match[3] ?? '').split('\n').filter((line) => line.trim() !== '') })
+  }
+  return found
+}

@@ -1,0 +1,84 @@
+/** One run of one example under fire: start, kill, restart, answer, end, prove. */
+import { decode } from '@pawl/core'
+import { answerDoubt, auditLedger, wakeItems, type Ledger } from '@pawl/ledger'
+import { countLeftInFlight, listDoubts, readMoment, readResumeMs, readSettlings, type Moment } from './facts.ts'
+import { Fleet } from './fleet.ts'
+import { Reaper } from './reaper.ts'
+import { redoOf, resumeFigures, type Report } from './report.ts'
+import type { Stage } from './stage.ts'
+import type { World } from './world.ts'
+
+const patienceMs = 240_000
+
+export async function runWorld(stage: Stage, example: string, world: World): Promise<Report> {
+  const begunAt = Date.now()
+  const { ledger, say } = stage
+  const fleet = new Fleet({
+    ...process.env, ...stage.env(), ...world.env, PAWL_CONFIG: world.configPath, PAWL_PROCESSES: String(world.workers.processes), PAWL_CONCURRENCY: String(world.workers.concurrency),
+    PAWL_LOG_LEVEL: 'info', PAWL_TIMINGS: JSON.stringify(world.workers.timings ?? {}),
+  }, stage.logPath)
+  const runId = await stage.startRun(world.agent, world.input)
+  fleet.start()
+  const reaper = new Reaper({ ...world.kills, expectedActions: world.expectedActions })
+  const last = await watch(stage, runId, world, fleet, reaper, begunAt)
+  await fleet.stop()
+
+  const proof = await world.prove(ledger, runId)
+  const audit = await auditLedger(ledger, { runId })
+  const inFlightAtKill = await countLeftInFlight(ledger, runId, reaper.kills.flatMap((kill) => kill.inFlight))
+  const settled = await readSettlings(ledger, runId)
+  const samples: number[] = []
+  for (const kill of reaper.kills) {
+    const ms = await readResumeMs(ledger, runId, kill.held, kill.atMs)
+    if (ms !== undefined) samples.push(ms)
+  }
+  const faults = [
+    ...proof.faults,
+    ...audit.violations.map((violation) => violation.sentence),
+    ...(world.endings.includes(last.status) ? [] : [`the run ended as ${last.status}`]),
+    ...(reaper.isDone ? [] : ['not every planned kill happened']),
+    ...(inFlightAtKill === 0 ? ['nothing was in flight at a kill, so nothing was put to the test'] : []),
+    ...(samples.length === 0 ? ['no item of a dead worker went on'] : []),
+  ]
+  for (const fact of proof.facts) say(`  ${fact}`)
+  say(`  the audit of the ledger found ${audit.violations.length} violations (${audit.checked} invariants checked)`)
+  for (const fault of faults) say(`  NOT PROVED: ${fault}`)
+  return {
+    example, queue: stage.queue.backend, items: last.total, done: last.done, kills: reaper.kills.length, inFlightAtKill, settled,
+    effects: proof.effects, duplicates: proof.duplicates, lost: proof.lost, resumeMs: resumeFigures(samples), commits: proof.commits ?? 0,
+    redoAvoided: redoOf(reaper.kills), seconds: Math.round((Date.now() - begunAt) / 100) / 10,
+    ok: faults.length === 0 && proof.duplicates === 0 && proof.lost === 0,
+  }
+}
+
+async function watch(stage: Stage, runId: string, world: World, fleet: Fleet, reaper: Reaper, begunAt: number): Promise<Moment> {
+  for (;;) {
+    const moment = await readMoment(stage.ledger, runId)
+    stage.progress(moment, reaper.kills.length)
+    if (isOver(moment)) return moment
+    if (Date.now() - begunAt > patienceMs) throw new Error(`the run did not end within ${patienceMs / 1_000} s: it is ${moment.status}, ${moment.done} of ${moment.total} done, ${moment.blocked} blocked. The workers' log is ${stage.logPath}.`)
+    await world.tick?.()
+    const kill = await reaper.strike(stage.ledger, runId, moment, fleet, () => stage.killStore())
+    if (kill?.what === 'everything') {
+      stage.say(`killed everything: supervisor, workers and Postgres, with ${kill.inFlight.length} calls in flight; starting again`)
+      await stage.restartStore()
+      fleet.start()
+    } else if (kill) stage.say(`killed a worker holding ${kill.held.length} items, ${kill.inFlight.length} calls in flight (SIGKILL)`)
+    if (moment.blocked > 0) await answer(stage.ledger, runId, world, stage.say)
+    await new Promise((resolve) => setTimeout(resolve, 15))
+  }
+}
+
+const isOver = (moment: Moment): boolean => ['completed', 'completed_with_failures', 'failed', 'cancelled', 'compensated', 'compensated_with_residue'].includes(moment.status)
+
+/** The person in the loop: looks at the receiver, then says what happened. */
+async function answer(ledger: Ledger, runId: string, world: World, say: (line: string) => void): Promise<void> {
+  if (!world.answerDoubt) return
+  for (const doubt of await listDoubts(ledger, runId)) {
+    const verdict = await world.answerDoubt({ ...doubt, actionId: doubt.id, args: decode(doubt.args) })
+    if (verdict === undefined) continue
+    const { outcome } = await answerDoubt(ledger, runId, doubt.id, { attempt: doubt.attempt, evidence: doubt.evidence, answer: verdict, result: verdict === 'happened' ? '{"messageId":"seen by a person"}' : null, actor: 'demo' })
+    if (outcome === 'answered') say(`asked about ${doubt.tool}, a person looked and said: ${verdict === 'happened' ? 'it happened' : 'it did not happen'} (pawl settle)`)
+    await wakeItems(ledger, runId)
+  }
+}

@@ -1,0 +1,62 @@
+/** What an example brings to the demo: its part of the outside world, and the proof of what happened there. */
+import type { AnyAgent } from '@pawl/harness'
+import type { Ledger } from '@pawl/ledger'
+
+export interface Doubt {
+  readonly actionId: number
+  readonly tool: string
+  readonly key: string
+  readonly attempt: number
+  readonly evidence: number
+  readonly args: unknown
+  /** Epoch milliseconds from which "it did not happen" may be answered. */
+  readonly answerableAtMs: number
+}
+
+export interface Proof {
+  /** Effects counted at the receiver. */
+  readonly effects: number
+  readonly duplicates: number
+  readonly lost: number
+  readonly commits?: number
+  /** Sentences: what was looked at, with its figure. */
+  readonly facts: readonly string[]
+  /** What is not as it should be; empty when all is proved. */
+  readonly faults: readonly string[]
+}
+
+export interface World {
+  readonly agent: AnyAgent
+  readonly input: unknown
+  /** Path of the built `pawl.config.js` the workers load. */
+  readonly configPath: string
+  readonly env: Readonly<Record<string, string>>
+  /** Work actions the run is expected to commit, roughly: where the kills fall. */
+  readonly expectedActions: number
+  readonly items: number
+  readonly workers: { readonly processes: number; readonly concurrency: number; readonly timings?: Readonly<Record<string, number>> }
+  readonly kills: { readonly workers: number; readonly everything: boolean; /** Fractions of the run between which they fall. */ readonly between: readonly [number, number] }
+  /** How a run of this example ends when all is well. */
+  readonly endings: readonly string[]
+  /** A person looks outside and answers; undefined: not yet. */
+  answerDoubt?(doubt: Doubt): Promise<'happened' | 'did_not' | undefined>
+  /** Called all the time while the run goes on: the outside world's own doings. */
+  tick?(): Promise<void>
+  prove(ledger: Ledger, runId: string): Promise<Proof>
+  close(): Promise<void>
+}
+
+export interface WorldOptions {
+  /** A folder of the demo's own, empty. */
+  readonly folder: string
+  readonly databaseUrl: string
+  readonly say: (line: string) => void
+}
+
+export interface Example {
+  readonly name: string
+  /** One sentence: what it does. */
+  readonly about: string
+  /** A run each; most have one. */
+  readonly worlds: readonly ((options: WorldOptions) => Promise<World>)[]
+}
