@@ -1,1 +1,11 @@
-export {}
+export type { AgentContract, AnyAgentContract } from './agents.ts'
+export type {
+  DoubtSettlement, ItemSeed, Page, PageOptions, PawlClient, Progress, RunPolicyRequest, StartOptions, StreamHeader, VerbOptions,
+} from './contract.ts'
+export { createClient, type ClientOptions } from './create-client.ts'
+export type { DirectOptions } from './direct-client.ts'
+export type { HttpOptions } from './http-client.ts'
+export {
+  actionSchema, actionToWire, doubtAnswers, eventSchema, fromWire, inboxSchema, inboxToWire, itemSchema, itemToWire, pageSchema, previewSchema, runSchema, runToWire,
+  startedSchema, verbAnswerSchema, type Action, type InboxItem, type Item, type Preview, type Run, type RunEvent, type StartedRun, type VerbAnswer,
+} from './wire.ts'

@@ -1,0 +1,111 @@
+/** `PawlClient`: what a calling service needs, the same against the ledger and over HTTP. Both pass `client.testsuite.ts`. */
+import type { ActionStatus, BlockedReason, ItemKind, ItemStatus, RunStatus } from '@pawl/core'
+import type { OpenTransaction } from '@pawl/ledger'
+import type { AgentContract } from './agents.ts'
+import type { Action, InboxItem, Item, Preview, Run, RunEvent, StartedRun, VerbAnswer } from './wire.ts'
+
+export interface ItemSeed<P = unknown> {
+  /** Unique in its run, 1 to 300 characters. */
+  readonly key: string
+  readonly payload: P
+}
+
+export interface RunPolicyRequest {
+  readonly onFailure?: 'hold' | 'complete' | 'compensate' | undefined
+  readonly maxFailures?: number | undefined
+  readonly maxConcurrency?: number | undefined
+}
+
+export interface StartOptions<P = unknown> {
+  /** Starting twice under one key is one run; the same key with another request is refused (`IDEMPOTENCY_CONFLICT`). 1 to 255 characters, per namespace. */
+  readonly idempotencyKey?: string | undefined
+  readonly labels?: Readonly<Record<string, string>> | undefined
+  /** Items in place of the agent's `split`; an empty list is a run without items. */
+  readonly items?: readonly ItemSeed<P>[] | undefined
+  /** Of an agent given by name; default: the newest known. */
+  readonly version?: string | undefined
+  /** Overrides the agent's. */
+  readonly policy?: RunPolicyRequest | undefined
+  /** The query function of the caller's own open transaction on the ledger's database: the run is there when it commits. Direct clients only. */
+  readonly tx?: OpenTransaction | undefined
+}
+
+/** First line of a streamed run. */
+export interface StreamHeader {
+  readonly agent: string
+  readonly version?: string | undefined
+  readonly input?: unknown
+  readonly labels?: Readonly<Record<string, string>> | undefined
+  readonly policy?: RunPolicyRequest | undefined
+}
+
+export interface Page<T> {
+  readonly entries: readonly T[]
+  /** Of the next page; null at the last. */
+  readonly cursor: string | null
+}
+
+export interface PageOptions {
+  readonly cursor?: string | undefined
+  /** 1 to 1,000; default 100. */
+  readonly limit?: number | undefined
+}
+
+/** Who is asked to move, and why it does not. */
+export interface Progress {
+  readonly status: RunStatus
+  readonly paused: boolean
+  readonly total: number
+  readonly pending: number
+  readonly inProgress: number
+  readonly done: number
+  readonly failed: number
+  readonly blocked: number
+  readonly blockedReasons: Readonly<Partial<Record<BlockedReason, number>>>
+}
+
+export interface VerbOptions {
+  /** Changes nothing; says what would be skipped, called again, verified, asked and undone. */
+  readonly dryRun?: boolean | undefined
+  readonly reason?: string | undefined
+}
+
+export interface DoubtSettlement {
+  readonly answer: 'happened' | 'did_not' | 'abandon'
+  /** What the call returned, with `happened`; the agent gets it. */
+  readonly result?: unknown
+  /** The attempt and the number of evidence entries that were looked at: an answer to anything older is refused (`DOUBT_CHANGED`). */
+  readonly attempt: number
+  readonly evidence: number
+  readonly note?: string | undefined
+}
+
+export interface PawlClient {
+  startRun<I, P>(agent: AgentContract<I, P>, input: I, options?: StartOptions<P>): Promise<StartedRun>
+  startRun(agent: string, input: unknown, options?: StartOptions): Promise<StartedRun>
+  /** For runs too big for one request. All of it is accepted, or nothing. */
+  startRunFromStream(header: StreamHeader, items: AsyncIterable<ItemSeed> | Iterable<ItemSeed>, options?: { idempotencyKey?: string | undefined }): Promise<StartedRun>
+  getRun(runId: string): Promise<Run>
+  /** Newest first. */
+  listRuns(filter?: PageOptions & { agent?: string | undefined; status?: RunStatus | undefined; labels?: Readonly<Record<string, string>> | undefined }): Promise<Page<Run>>
+  /** Values over 64 kB are left out of lists. */
+  listItems(runId: string, filter?: PageOptions & { status?: ItemStatus | undefined; kind?: ItemKind | undefined }): Promise<Page<Item>>
+  getItem(runId: string, seq: number): Promise<Item>
+  listActions(runId: string, filter?: PageOptions & { itemSeq?: number | undefined; status?: ActionStatus | undefined }): Promise<Page<Action>>
+  /** Oldest first. */
+  listEvents(runId: string, filter?: { after?: number | undefined; limit?: number | undefined }): Promise<readonly RunEvent[]>
+  /** Yields at every change. Ends when the run has ended, or when only items that wait for a person are left. */
+  watch(runId: string, options?: { everyMs?: number | undefined; signal?: AbortSignal | undefined }): AsyncIterable<Progress>
+  pause(runId: string): Promise<VerbAnswer>
+  /** Unpauses; sends the failed and cancelled items of an ended run round again. Never repeats what is committed. */
+  resume(runId: string, options?: VerbOptions): Promise<VerbAnswer | Preview>
+  cancel(runId: string, options?: VerbOptions): Promise<VerbAnswer | Preview>
+  compensate(runId: string, options?: VerbOptions): Promise<VerbAnswer | Preview>
+  /** What waits for a person. */
+  inbox(filter?: PageOptions & { runId?: string | undefined }): Promise<Page<InboxItem>>
+  /** A person's word about an action in doubt. */
+  settle(runId: string, actionId: number, settlement: DoubtSettlement): Promise<Action>
+  /** A person lets one blocked item go on, or ends it. `newCalls`: what a diverged item asks for now are new calls. */
+  releaseItem(runId: string, seq: number, verb: 'resume' | 'fail', options?: { note?: string | undefined; newCalls?: boolean | undefined }): Promise<Item>
+  close(): Promise<void>
+}

@@ -1,0 +1,91 @@
+/** The client on the ledger itself. One object per namespace and actor; they share the connection. */
+import { PawlError } from '@pawl/core'
+import { getItem, getRun, listActions, listEvents, listInbox, listItems, listRuns, type Ledger } from '@pawl/ledger'
+import type { AnyAgentContract } from './agents.ts'
+import type { PawlClient, StartOptions } from './contract.ts'
+import { actionOf, inboxOf, itemOf, runOf } from './from-ledger.ts'
+import { defaultStreamAliveMs, namespacePattern, requireRun, unknownItem, unknownRun, type Parts } from './parts.ts'
+import { cancel, compensate, pause, resume } from './run-verbs.ts'
+import { releaseItem, settle } from './settle.ts'
+import { startRun } from './start-run.ts'
+import { startRunFromStream } from './stream-run.ts'
+import { watchRun } from './watch-run.ts'
+
+export interface DirectOptions {
+  readonly ledger: Ledger
+  /** Without: agents by name are taken at their word, and their inputs are not checked. */
+  readonly agents?: readonly AnyAgentContract[] | undefined
+  /** Default `default`. */
+  readonly namespace?: string | undefined
+  /** Named in every event. Default `client`. */
+  readonly actor?: string | undefined
+  /** Rings the queue for what is due in a run. Without, or when it fails, the sweep does within a second or two. */
+  readonly dispatch?: ((runId: string) => Promise<void>) | undefined
+  readonly onDispatchError?: ((error: unknown, runId: string) => void) | undefined
+  /** A stream of items silent for this long counts as dead. Default 10 s. */
+  readonly streamAliveMs?: number | undefined
+  readonly close?: (() => Promise<void>) | undefined
+}
+
+/** Throws `BAD_NAMESPACE`. */
+export function createDirectClient(options: DirectOptions): PawlClient {
+  const { ledger, namespace = 'default', dispatch, onDispatchError } = options
+  if (!namespacePattern.test(namespace)) throw new PawlError('BAD_NAMESPACE', `The namespace ${JSON.stringify(namespace.slice(0, 64))} must be 1-64 characters of a-z, 0-9, ".", "-", "_" and begin and end with a letter or digit.`)
+  const parts: Parts = {
+    ledger, namespace, agents: options.agents, actor: options.actor ?? 'client', streamAliveMs: options.streamAliveMs ?? defaultStreamAliveMs,
+    ring: async (runId) => {
+      try {
+        await dispatch?.(runId)
+      } catch (error) {
+        onDispatchError?.(error, runId)
+      }
+    },
+  }
+  const readRun = async (runId: string) => {
+    const run = await getRun(ledger, runId, namespace)
+    if (run === undefined) throw unknownRun(runId)
+    return runOf(run)
+  }
+  return {
+    startRun: (agent: AnyAgentContract | string, input: unknown, given: StartOptions = {}) => startRun(parts, agent, input, given),
+    startRunFromStream: (header, items, given = {}) => startRunFromStream(parts, header, items, given.idempotencyKey),
+    getRun: readRun,
+    async listRuns(filter = {}) {
+      const page = await listRuns(ledger, { ...filter, namespace })
+      return { ...page, entries: page.entries.map(runOf) }
+    },
+    async listItems(runId, filter = {}) {
+      await requireRun(parts, runId)
+      const page = await listItems(ledger, runId, filter)
+      return { ...page, entries: page.entries.map(itemOf) }
+    },
+    async getItem(runId, seq) {
+      await requireRun(parts, runId)
+      const item = await getItem(ledger, runId, seq)
+      if (item === undefined) throw unknownItem(runId, seq)
+      return itemOf(item)
+    },
+    async listActions(runId, filter = {}) {
+      await requireRun(parts, runId)
+      const page = await listActions(ledger, runId, filter)
+      return { ...page, entries: page.entries.map(actionOf) }
+    },
+    async listEvents(runId, filter = {}) {
+      await requireRun(parts, runId)
+      return await listEvents(ledger, runId, filter)
+    },
+    watch: (runId, given) => watchRun(() => readRun(runId), given),
+    pause: (runId) => pause(parts, runId),
+    resume: (runId, given = {}) => resume(parts, runId, given),
+    cancel: (runId, given = {}) => cancel(parts, runId, given),
+    compensate: (runId, given = {}) => compensate(parts, runId, given),
+    async inbox(filter = {}) {
+      if (filter.runId !== undefined) await requireRun(parts, filter.runId)
+      const page = await listInbox(ledger, { ...filter, namespace })
+      return { ...page, entries: page.entries.map(inboxOf) }
+    },
+    settle: (runId, actionId, settlement) => settle(parts, runId, actionId, settlement),
+    releaseItem: (runId, seq, verb, given = {}) => releaseItem(parts, runId, seq, verb, given),
+    close: async () => options.close?.(),
+  }
+}

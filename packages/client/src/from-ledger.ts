@@ -1,0 +1,37 @@
+/** Ledger views as callers see them: this is the border where encoded text becomes values. */
+import { decode } from '@pawl/core'
+import type { ActionView, InboxEntry, ItemView, RunView } from '@pawl/ledger'
+import { z } from 'zod'
+import type { Action, InboxItem, Item, Run } from './wire.ts'
+
+const valueOf = (text: string | null): unknown => (text === null ? null : decode(text))
+
+const errorText = z.object({ name: z.string(), message: z.string(), code: z.string().optional() })
+
+function errorOf(text: string | null): Run['error'] {
+  if (text === null) return null
+  try {
+    return errorText.parse(JSON.parse(text))
+  } catch {
+    return { name: 'Error', message: text }
+  }
+}
+
+export const runOf = (view: RunView): Run => ({
+  ...view, labels: { ...view.labels }, policy: { ...view.policy }, input: valueOf(view.input), result: valueOf(view.result), error: errorOf(view.error),
+  blockedReasons: { ...view.blockedReasons },
+})
+
+export const itemOf = (view: ItemView): Item => ({
+  ...view, payload: valueOf(view.payload), result: valueOf(view.result), error: errorOf(view.error), blockedDetail: valueOf(view.blockedDetail),
+})
+
+export const actionOf = (view: ActionView): Action => ({
+  ...view, args: valueOf(view.args), result: valueOf(view.result), evidence: view.evidence.map(valueOf), appliedEvidence: valueOf(view.appliedEvidence),
+  undo: valueOf(view.undo), error: errorOf(view.error),
+})
+
+export const inboxOf = (entry: InboxEntry): InboxItem =>
+  entry.kind === 'in_doubt'
+    ? { ...entry, action: actionOf(entry.action), answers: [...entry.answers] }
+    : { ...entry, detail: valueOf(entry.detail), verbs: [...entry.verbs] }

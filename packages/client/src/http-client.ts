@@ -1,0 +1,116 @@
+/** The client over a producer's HTTP. Problem documents become the `PawlError` the direct client would have thrown. */
+import { PawlError } from '@pawl/core'
+import { z } from 'zod'
+import type { AnyAgentContract } from './agents.ts'
+import type { ItemSeed, PawlClient, StartOptions } from './contract.ts'
+import { actionSchema, eventSchema, inboxSchema, itemSchema, pageSchema, previewSchema, runSchema, startedSchema, toWire, verbAnswerSchema } from './wire.ts'
+import { watchRun } from './watch-run.ts'
+
+export interface HttpOptions {
+  /** `https://pawl.example.org` */
+  readonly url: string
+  readonly token?: string | undefined
+  /** For one answer; a stream may take as long as it sends. Default 30 s. */
+  readonly timeoutMs?: number | undefined
+}
+
+interface Call {
+  readonly query?: object | undefined
+  readonly body?: unknown
+  readonly lines?: AsyncGenerator<Uint8Array> | undefined
+  readonly key?: string | undefined
+}
+
+const problem = z.object({ code: z.string(), detail: z.string() }).loose()
+const verbOrPreview = z.discriminatedUnion('dryRun', [verbAnswerSchema, previewSchema])
+
+export function createHttpClient(options: HttpOptions): PawlClient {
+  const ask = async <T>(schema: z.ZodType<T>, method: 'GET' | 'POST', path: string, call: Call = {}): Promise<T> => schema.parse(await send(options, method, path, call))
+  const run = (runId: string): string => `/v1/runs/${encodeURIComponent(runId)}`
+  const getRun = (runId: string) => ask(runSchema, 'GET', run(runId))
+  const verb = (name: string, runId: string, given: { dryRun?: boolean | undefined; reason?: string | undefined } = {}) =>
+    ask(verbOrPreview, 'POST', `${run(runId)}/${name}`, { query: given.dryRun ? { dryRun: 'true' } : {}, body: given.reason === undefined ? {} : { reason: given.reason } })
+  return {
+    startRun: (agent: AnyAgentContract | string, input: unknown, given: StartOptions = {}) => {
+      if (given.tx !== undefined) throw new PawlError('NEEDS_DIRECT', 'A transaction can be joined only by a client with a databaseUrl, not over HTTP.')
+      const [name, version] = typeof agent === 'string' ? [agent, given.version] : [agent.name, agent.version]
+      const items = given.items?.map((item) => ({ key: item.key, payload: toWire(item.payload) }))
+      return ask(startedSchema, 'POST', '/v1/runs', { key: given.idempotencyKey, body: { agent: name, version, input: toWire(input), items, labels: given.labels, policy: given.policy } })
+    },
+    startRunFromStream: (header, items, given = {}) =>
+      ask(startedSchema, 'POST', '/v1/runs', { key: given.idempotencyKey, lines: linesOf({ ...header, input: toWire(header.input) }, items) }),
+    getRun,
+    listRuns: ({ labels, ...filter } = {}) => ask(pageSchema(runSchema), 'GET', '/v1/runs', { query: { ...filter, label: labels === undefined ? undefined : JSON.stringify(labels) } }),
+    listItems: (runId, filter) => ask(pageSchema(itemSchema), 'GET', `${run(runId)}/items`, { query: filter }),
+    getItem: (runId, seq) => ask(itemSchema, 'GET', `${run(runId)}/items/${seq}`),
+    listActions: (runId, filter) => ask(pageSchema(actionSchema), 'GET', `${run(runId)}/actions`, { query: filter }),
+    listEvents: async (runId, filter) => (await ask(z.object({ entries: z.array(eventSchema) }), 'GET', `${run(runId)}/events`, { query: filter })).entries,
+    watch: (runId, given) => watchRun(() => getRun(runId), given),
+    pause: (runId) => ask(verbAnswerSchema, 'POST', `${run(runId)}/pause`, { body: {} }),
+    resume: (runId, given) => verb('resume', runId, given),
+    cancel: (runId, given) => verb('cancel', runId, given),
+    compensate: (runId, given) => verb('compensate', runId, given),
+    inbox: (filter) => ask(pageSchema(inboxSchema), 'GET', '/v1/inbox', { query: filter }),
+    settle: (runId, actionId, settlement) => ask(actionSchema, 'POST', `${run(runId)}/actions/${actionId}/settle`, { body: { ...settlement, result: toWire(settlement.result) } }),
+    releaseItem: (runId, seq, name, given = {}) => ask(itemSchema, 'POST', `${run(runId)}/items/${seq}/${name}`, { body: given }),
+    close: async () => undefined,
+  }
+}
+
+async function* linesOf(header: unknown, items: AsyncIterable<ItemSeed> | Iterable<ItemSeed>): AsyncGenerator<Uint8Array> {
+  const encoder = new TextEncoder()
+  yield encoder.encode(`${JSON.stringify(header)}\n`)
+  let text = ''
+  for await (const { key, payload } of items) {
+    text += `${JSON.stringify({ key, payload: toWire(payload) })}\n`
+    if (text.length < 65_536) continue
+    yield encoder.encode(text)
+    text = ''
+  }
+  if (text !== '') yield encoder.encode(text)
+}
+
+async function send(options: HttpOptions, method: string, path: string, call: Call): Promise<unknown> {
+  const url = new URL(options.url.replace(/\/$/, '') + path)
+  for (const [name, value] of Object.entries(call.query ?? {})) if (value !== undefined) url.searchParams.set(name, String(value))
+  const headers: Record<string, string> = { accept: 'application/json' }
+  if (options.token !== undefined) headers['authorization'] = `Bearer ${options.token}`
+  // Header values are bytes: the key travels as UTF-8.
+  if (call.key !== undefined) headers['idempotency-key'] = Buffer.from(call.key).toString('latin1')
+  const body = bodyOf(call, headers)
+  let response: Response
+  try {
+    response = await fetch(url, {
+      method, headers, redirect: 'error', ...body, ...(call.lines === undefined ? { signal: AbortSignal.timeout(options.timeoutMs ?? 30_000) } : {}),
+    })
+  } catch (cause) {
+    throw new PawlError('PRODUCER_UNREACHABLE', `The producer at ${url.host} did not answer (${reasonOf(cause)}). Whether it acted is unknown: ask again, starts with the same idempotencyKey.`, 'retry', { host: url.host }, { cause })
+  }
+  const text = await response.text()
+  if (response.ok) return JSON.parse(text) as unknown
+  throw errorOf(response.status, text, url.host)
+}
+
+function bodyOf(call: Call, headers: Record<string, string>): RequestInit {
+  if (call.lines !== undefined) {
+    headers['content-type'] = 'application/x-ndjson'
+    return { body: ReadableStream.from(call.lines), duplex: 'half' } as RequestInit
+  }
+  if (call.body === undefined) return {}
+  headers['content-type'] = 'application/json'
+  return { body: JSON.stringify(call.body) }
+}
+
+function reasonOf(thrown: unknown): string {
+  const cause = thrown instanceof Error ? (thrown.cause ?? thrown) : thrown
+  return cause instanceof Error ? cause.message || cause.name : String(cause)
+}
+
+function errorOf(status: number, text: string, host: string): PawlError {
+  try {
+    const { code, detail, type: _type, title: _title, status: _status, instance: _instance, ...details } = problem.parse(JSON.parse(text))
+    return new PawlError(code, detail, status >= 500 ? 'retry' : 'tell', details)
+  } catch {
+    return new PawlError('PRODUCER_FAILED', `${host} answered ${status} without a problem document: is it a Pawl producer? It said: ${text.slice(0, 200)}`, 'retry', { status })
+  }
+}

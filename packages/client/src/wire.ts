@@ -1,0 +1,131 @@
+/**
+ * What a caller sees, and how it travels: one schema per thing, the type of the direct client and the parser of the HTTP client.
+ * Values the ledger keeps losslessly (Date, BigInt, Map, bytes) have no JSON; they travel as `{ "$encoded": text }` in the ledger's own codec.
+ */
+import { ACTION_STATUSES, BLOCKED_REASONS, decode, EFFECTS, encode, ITEM_KINDS, ITEM_STATUSES, PawlError, RUN_STATUSES } from '@pawl/core'
+import { z } from 'zod'
+
+const envelope = '$encoded'
+
+function isEnvelope(value: unknown): value is Readonly<Record<typeof envelope, unknown>> {
+  return value !== null && typeof value === 'object' && !Array.isArray(value) && Object.keys(value).length === 1 && Object.hasOwn(value, envelope)
+}
+
+/** JSON for any value of the ledger. A user's own object that looks like the envelope is wrapped too, so nothing is mistaken for it. */
+export function toWire(value: unknown): unknown {
+  if (value === undefined) return undefined
+  const text = encode(value, { what: 'value' })
+  return text.startsWith('~') || isEnvelope(value) ? { [envelope]: text } : value
+}
+
+/** The value again. Throws `BAD_VALUE` for an envelope that is none. */
+export function fromWire(value: unknown): unknown {
+  if (!isEnvelope(value)) return value
+  const text = value[envelope]
+  try {
+    if (typeof text === 'string') return decode(text)
+  } catch {
+    // told below
+  }
+  throw new PawlError('BAD_VALUE', `An object whose only member is "${envelope}" must hold a value's encoded text there. Rename the member, or encode the value with the client.`)
+}
+
+const at = z.iso.datetime().transform((text) => new Date(text))
+const value = z.unknown().transform(fromWire)
+const count = z.number().int()
+const errorRecord = z.object({ name: z.string(), message: z.string(), code: z.string().optional() })
+
+export const runSchema = z.object({
+  id: z.string(), namespace: z.string(), agent: z.string(), agentVersion: z.string(), status: z.enum(RUN_STATUSES), paused: z.boolean(), ending: count,
+  labels: z.record(z.string(), z.string()), policy: z.record(z.string(), z.unknown()), input: value, result: value, error: errorRecord.nullable(),
+  createdBy: z.string(), createdAt: at, startedAt: at.nullable(), finishedAt: at.nullable(),
+  tally: z.object({ total: count, pending: count, inProgress: count, blocked: count, done: count, failed: count, cancelled: count, compensated: count }),
+  open: z.object({ pending: count, inProgress: count, blocked: count }), blockedReasons: z.partialRecord(z.enum(BLOCKED_REASONS), count),
+})
+export type Run = z.infer<typeof runSchema>
+
+export const itemSchema = z.object({
+  runId: z.string(), seq: count, kind: z.enum(ITEM_KINDS), key: z.string(), payload: value, status: z.enum(ITEM_STATUSES),
+  blockedReason: z.enum(BLOCKED_REASONS).nullable(), blockedDetail: z.unknown(), attempts: count, failures: count, epoch: count, workerId: z.string().nullable(),
+  leaseUntil: at.nullable(), generation: count, dispatchedAt: at.nullable(), availableAt: at, result: value, resultRef: z.string().nullable(),
+  error: errorRecord.nullable(), createdAt: at, startedAt: at.nullable(), finishedAt: at.nullable(),
+})
+export type Item = z.infer<typeof itemSchema>
+
+export const actionSchema = z.object({
+  runId: z.string(), id: count, orderNo: count, itemSeq: count, key: z.string(), tool: z.string(), toolVersion: z.string(), effect: z.enum(EFFECTS),
+  status: z.enum(ACTION_STATUSES), attempt: count, sends: count, refused: count, args: value, result: value, evidence: z.array(value), appliedEvidence: value,
+  error: errorRecord.nullable(), undo: value, undoes: count.nullable(), settledBy: z.string().nullable(), timeoutMs: count, keyExpiresAt: at.nullable(),
+  answerableAt: at.nullable(), startedAt: at, committedAt: at.nullable(),
+})
+export type Action = z.infer<typeof actionSchema>
+
+export const eventSchema = z.object({ runId: z.string(), id: count, itemSeq: count.nullable(), kind: z.string(), actor: z.string(), data: z.unknown(), at })
+export type RunEvent = z.infer<typeof eventSchema>
+
+export const doubtAnswers = ['happened', 'did_not', 'abandon'] as const
+export const releaseVerbs = ['resume', 'fail'] as const
+
+export const inboxSchema = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('in_doubt'), runId: z.string(), agent: z.string(), itemSeq: count, itemKey: z.string(), action: actionSchema,
+    answers: z.array(z.enum(doubtAnswers)), answerableAt: at.nullable(),
+  }),
+  z.object({
+    kind: z.literal('blocked'), runId: z.string(), agent: z.string(), itemSeq: count, itemKey: z.string(), itemKind: z.enum(ITEM_KINDS),
+    reason: z.enum(BLOCKED_REASONS), detail: z.unknown(), attempts: count, failures: count, verbs: z.array(z.enum(releaseVerbs)),
+  }),
+])
+export type InboxItem = z.infer<typeof inboxSchema>
+
+const previewed = z.array(z.object({ action: count, itemSeq: count, tool: z.string(), key: z.string(), status: z.enum(ACTION_STATUSES), why: z.string() }))
+
+/** What a verb would do, found by reading alone. */
+export const previewSchema = z.object({
+  dryRun: z.literal(true), verb: z.enum(['resume', 'cancel', 'compensate']), runId: z.string(), status: z.enum(RUN_STATUSES),
+  /** False: the verb would be refused in this state. */
+  isAllowed: z.boolean(),
+  items: z.object({
+    /** Failed and cancelled items that go round again. */
+    again: count,
+    /** Live items that are ended. */
+    stopped: count,
+    /** Finished, and left as they are. */
+    kept: count,
+  }),
+  /** Committed calls of unfinished items: their results are used, nothing is sent. */
+  skipped: count,
+  calledAgain: previewed, verified: previewed, asked: previewed,
+  /** In the order of undoing. */
+  undone: previewed,
+  /** Writes that stand, because nothing can take them back. */
+  residue: previewed,
+  /** True: the lists show the first thousand of each only. */
+  isCut: z.boolean(),
+})
+export type Preview = z.infer<typeof previewSchema>
+
+export const verbAnswerSchema = z.object({
+  dryRun: z.literal(false), runId: z.string(), status: z.enum(RUN_STATUSES),
+  /** Of `resume`: items sent round again. */
+  reopened: count.optional(),
+  /** Of `cancel`: calls whose outcome is found out after the fact. */
+  unsettled: count.optional(),
+})
+export type VerbAnswer = z.infer<typeof verbAnswerSchema>
+
+export const startedSchema = z.object({
+  id: z.string(),
+  /** False: the Idempotency-Key named this run already. */
+  isNew: z.boolean(),
+})
+export type StartedRun = z.infer<typeof startedSchema>
+
+export const pageSchema = <T extends z.ZodType>(entry: T) => z.object({ entries: z.array(entry), cursor: z.string().nullable() })
+
+export const runToWire = (run: Run) => ({ ...run, input: toWire(run.input), result: toWire(run.result) })
+export const itemToWire = (item: Item) => ({ ...item, payload: toWire(item.payload), result: toWire(item.result) })
+export const actionToWire = (action: Action) => ({
+  ...action, args: toWire(action.args), result: toWire(action.result), evidence: action.evidence.map(toWire), appliedEvidence: toWire(action.appliedEvidence), undo: toWire(action.undo),
+})
+export const inboxToWire = (entry: InboxItem) => (entry.kind === 'in_doubt' ? { ...entry, action: actionToWire(entry.action) } : entry)

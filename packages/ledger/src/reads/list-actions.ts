@@ -1,0 +1,77 @@
+import { ACTION_STATUSES, EFFECTS, isUuid, type ActionStatus, type Effect } from '@pawl/core'
+import { and, asc, eq, gt } from 'drizzle-orm'
+import { z } from 'zod'
+import type { Ledger } from '../connect.ts'
+import { actions } from '../schema.ts'
+import { readsOn } from './database.ts'
+import { limitOf, pageOf, placeIn, type Page, type PageRequest } from './pages.ts'
+import { shorten } from './shorten.ts'
+
+export interface ActionView {
+  readonly runId: string
+  readonly id: number
+  /** Undo goes by this order, newest first. */
+  readonly orderNo: number
+  readonly itemSeq: number
+  readonly key: string
+  readonly tool: string
+  readonly toolVersion: string
+  readonly effect: Effect
+  readonly status: ActionStatus
+  /** Sends under this key, the current one included. */
+  readonly attempt: number
+  readonly sends: number
+  readonly refused: number
+  readonly args: string
+  readonly result: string | null
+  readonly evidence: readonly string[]
+  /** The result an earlier holder brought too late for its own completion: proof that the call happened. */
+  readonly appliedEvidence: string | null
+  readonly error: string | null
+  readonly undo: string | null
+  /** The action this one is the inverse of. */
+  readonly undoes: number | null
+  readonly settledBy: string | null
+  readonly timeoutMs: number
+  readonly keyExpiresAt: Date | null
+  readonly answerableAt: Date | null
+  readonly startedAt: Date
+  readonly committedAt: Date | null
+}
+
+export interface ActionFilter extends PageRequest {
+  readonly itemSeq?: number | undefined
+  readonly status?: ActionStatus | undefined
+}
+
+export const actionColumns = {
+  runId: actions.runId, id: actions.id, orderNo: actions.orderNo, itemSeq: actions.itemSeq, key: actions.key, tool: actions.tool, toolVersion: actions.toolVersion,
+  effect: actions.effect, status: actions.status, attempt: actions.attempt, sends: actions.sends, refused: actions.refused, args: actions.args, result: actions.result,
+  evidence: actions.evidence, appliedEvidence: actions.appliedEvidence, error: actions.error, undo: actions.undo, undoes: actions.undoes, settledBy: actions.settledBy,
+  timeoutMs: actions.timeoutMs, keyExpiresAt: actions.keyExpiresAt, answerableAt: actions.answerableAt, startedAt: actions.startedAt, committedAt: actions.committedAt,
+}
+export const shortActionColumns = { ...actionColumns, args: shorten<string>(actions.args, 'args'), result: shorten<string | null>(actions.result, 'result') }
+const words = z.object({ effect: z.enum(EFFECTS), status: z.enum(ACTION_STATUSES) })
+
+export const actionView = <R extends { effect: string; status: string }>(row: R): R & z.infer<typeof words> => ({ ...row, ...words.parse(row) })
+
+/** Of a run, or of one of its items, in the order they were first intended. */
+export async function listActions(ledger: Ledger, runId: string, filter: ActionFilter = {}): Promise<Page<ActionView>> {
+  const limit = limitOf(filter)
+  const after = placeIn(filter, z.number().int())
+  if (!isUuid(runId)) return { entries: [], cursor: null }
+  const rows = await readsOn(ledger).select(shortActionColumns).from(actions).where(and(
+    eq(actions.runId, runId),
+    filter.itemSeq === undefined ? undefined : eq(actions.itemSeq, filter.itemSeq),
+    filter.status === undefined ? undefined : eq(actions.status, filter.status),
+    after === undefined ? undefined : gt(actions.id, after),
+  )).orderBy(asc(actions.id)).limit(limit + 1)
+  return pageOf(rows.map(actionView), limit, (action) => action.id)
+}
+
+/** By its number. */
+export async function getAction(ledger: Ledger, runId: string, id: number): Promise<ActionView | undefined> {
+  if (!isUuid(runId) || !Number.isSafeInteger(id)) return undefined
+  const [row] = await readsOn(ledger).select(actionColumns).from(actions).where(and(eq(actions.runId, runId), eq(actions.id, id)))
+  return row === undefined ? undefined : actionView(row)
+}
