@@ -41,7 +41,7 @@ const lockWaitMs = 60_000
 
 export class CommitQueue {
   #waiting: Waiting[] = []
-  #draining: Promise<void> | undefined
+  #isDraining = false
 
   constructor(readonly branch: KeyedBranch, readonly committer: Person, readonly lockPath: string, readonly syncIndex: (changes: readonly TreeChange[]) => Promise<void>) {}
 
@@ -57,11 +57,12 @@ export class CommitQueue {
       this.#waiting.push(waiting)
       if (signal.aborted) return giveUp()
       signal.addEventListener('abort', giveUp, { once: true })
-      this.#draining ??= this.#drain().finally(() => (this.#draining = undefined))
+      if (!this.#isDraining) void this.#drain()
     })
   }
 
   async #drain(): Promise<void> {
+    this.#isDraining = true
     while (this.#waiting.length > 0) {
       try {
         await withRepositoryLock(this.lockPath, AbortSignal.timeout(lockWaitMs), () => this.#commitBatch(this.#take()))
@@ -69,6 +70,7 @@ export class CommitQueue {
         for (const { reject } of this.#waiting.splice(0)) reject(new NotApplied('no commit was made: the repository’s lock could not be had.', { cause }))
       }
     }
+    this.#isDraining = false
   }
 
   /** The next ones, each key once: its twin finds the commit in the next round. */

@@ -12,7 +12,7 @@
 import { readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CommitReader } from './commit-reader.ts'
-import { GitFailed, runGit } from './run-git.ts'
+import { durable, GitFailed, runGit } from './run-git.ts'
 
 export const keyTrailer = 'Pawl-Key'
 
@@ -45,9 +45,6 @@ export interface GitDirs {
   readonly common: string
   readonly worktree: string
 }
-
-/** What was reported as committed must survive a power cut, too. */
-const durable = ['-c', 'core.fsync=loose-object,pack,pack-metadata,reference']
 
 /** How long a lock file of git's own may lie about before it belongs to nobody: git holds them for milliseconds. */
 const gitLockOldMs = 5_000

@@ -3,9 +3,10 @@ import { lstat, readFile, readlink, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { NotApplied, sha256 } from '@pawl/core'
 import { z } from 'zod'
+import { BlobWriter } from './blob-writer.ts'
 import { asNotApplied, CommitQueue, type CommitPlan } from './commit-queue.ts'
 import { KeyedBranch, type Person, type TreeChange, type TreeEntry } from './keyed-branch.ts'
-import { runGit } from './run-git.ts'
+import { durable, runGit } from './run-git.ts'
 
 export interface GitOptions {
   /** A folder inside the repository's worktree. */
@@ -45,8 +46,10 @@ export const trailerKey = (key: string): string => (/^[\x21-\x7e]{1,255}$/.test(
 
 export class KeyedRepository {
   readonly #queue: CommitQueue
+  readonly #blobs: BlobWriter
 
   private constructor(readonly root: string, readonly branch: KeyedBranch, readonly committer: Person, readonly isCheckedOut: () => Promise<boolean>) {
+    this.#blobs = new BlobWriter(root)
     this.#queue = new CommitQueue(branch, committer, join(branch.dirs.common, 'pawl.lock'), (changes) => this.syncIndex(changes))
   }
 
@@ -92,14 +95,15 @@ export class KeyedRepository {
   /** What these files of the worktree would be in a tree, git's own filters applied. Missing files are removals. */
   async readWorktree(paths: readonly string[]): Promise<TreeChange[]> {
     const files = await Promise.all(paths.map(async (path) => ({ path, mode: await this.#modeOf(path) })))
-    const regular = files.filter(({ mode }) => mode === '100644' || mode === '100755')
-    const hashes = regular.length === 0 ? [] : (await runGit({ repo: this.root, args: ['hash-object', '-w', '--stdin-paths'], input: regular.map(({ path }) => `${path}\n`).join('') })).trim().split('\n')
-    const blobs = new Map(regular.map(({ path }, n) => [path, hashes[n] ?? '']))
     return Promise.all(files.map(async ({ path, mode }) => {
       if (mode === undefined) return { path, entry: undefined }
-      const blob = blobs.get(path) ?? (await runGit({ repo: this.root, args: ['hash-object', '-w', '--stdin'], input: await readlink(join(this.root, path)) })).trim()
+      const blob = mode === '120000' ? await this.#writeLink(path) : await this.#blobs.write(path)
       return { path, entry: { mode, blob } }
     }))
+  }
+
+  async #writeLink(path: string): Promise<string> {
+    return (await runGit({ repo: this.root, args: [...durable, 'hash-object', '-w', '--stdin'], input: await readlink(join(this.root, path)) })).trim()
   }
 
   /** A file to be removed must be there: a mistyped name would make an empty commit. */

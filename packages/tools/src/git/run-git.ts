@@ -15,6 +15,9 @@ export class GitFailed extends Error {
   }
 }
 
+/** For what stores objects or moves a ref: what was reported as committed must survive a power cut, too. */
+export const durable = ['-c', 'core.fsync=loose-object,pack,pack-metadata,reference'] as const
+
 /** Variables of a surrounding git (a hook, a rebase) must not redirect ours; nobody is there to answer a prompt. */
 export function gitEnvironment(): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !/^GIT_(DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|COMMON_DIR|PREFIX|NAMESPACE)$/.test(name))
