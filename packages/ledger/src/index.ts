@@ -23,3 +23,5 @@ export { listInbox, type BlockedItem, type DoubtAnswer, type InboxEntry, type In
 export { getItem, listItems, type ItemFilter, type ItemView } from './reads/list-items.ts'
 export type { Page, PageRequest } from './reads/pages.ts'
 export { readPreview, type PreviewFacts, type Sample } from './reads/read-preview.ts'
+export { auditLedger, findViolation, type AuditReport, type AuditViolation } from './audit/audit-ledger.ts'
+export { oracleInvariants } from './audit/oracle.ts'

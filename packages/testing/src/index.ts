@@ -1,1 +1,2 @@
-export {}
+export { audit, type AuditOptions, type EffectLogEntry } from './audit.ts'
+export type { AuditReport, AuditViolation } from '@pawl/ledger'

@@ -1,0 +1,133 @@
+/**
+ * What must hold of a ledger after any fault, once it is quiet: each a statement that must find nothing.
+ * `$1` is a run's id, or null for all. The numbers are those of the design's list; 17 (approvals) and 18 (pins per attempt) have no tables yet,
+ * and those that need a record of what receivers saw are in `oracle.ts`.
+ */
+export interface Invariant {
+  readonly invariant: number
+  /** kebab-case, unique. */
+  readonly name: string
+  readonly sentence: string
+  /** Finds violations: rows that name their run. */
+  readonly sql: string
+}
+
+const ended = `('completed', 'completed_with_failures', 'failed', 'cancelled', 'compensated', 'compensated_with_residue')`
+const live = `('pending', 'in_progress', 'blocked')`
+const ofRun = (column: string): string => `($1::uuid is null or ${column} = $1::uuid)`
+
+export const invariants: readonly Invariant[] = [
+  {
+    invariant: 1, name: 'nothing-missing', sentence: 'Every acknowledged run and item exists.',
+    sql: `select k.run_id, 'run' as missing, k.key as named_by from pawl.run_keys k where ${ofRun('k.run_id')} and not exists (select 1 from pawl.runs r where r.id = k.run_id)
+      union all select i.run_id, 'run', 'item ' || i.seq from pawl.items i where ${ofRun('i.run_id')} and not exists (select 1 from pawl.runs r where r.id = i.run_id)
+      union all select a.run_id, 'item ' || a.item_seq, 'action ' || a.key from pawl.actions a where ${ofRun('a.run_id')} and not exists (select 1 from pawl.items i where i.run_id = a.run_id and i.seq = a.item_seq)
+      union all select k.run_id, 'item ' || k.item_seq, 'record ' || k.name from pawl.records k where ${ofRun('k.run_id')} and not exists (select 1 from pawl.items i where i.run_id = k.run_id and i.seq = k.item_seq)
+      union all select e.run_id, 'items', 'event ' || e.id from pawl.events e where ${ofRun('e.run_id')} and e.kind = 'run.sealed'
+        and (e.data ->> 'items')::integer > (select count(*) from pawl.items i where i.run_id = e.run_id and i.kind = 'work')`,
+  },
+  {
+    invariant: 2, name: 'ended-or-blocked', sentence: 'Every item has ended, is held by a live lease, waits to be run, or is blocked for a named reason that still holds.',
+    sql: `select i.run_id, i.seq, i.status, i.blocked_reason, i.lease_until from pawl.items i where ${ofRun('i.run_id')} and (
+        (i.status = 'blocked') <> (i.blocked_reason is not null)
+        or (i.status = 'in_progress' and (i.lease_until is null or i.lease_until < clock_timestamp() - interval '1 minute'))
+        or (i.status = 'blocked' and i.blocked_reason in ('in_doubt', 'key') and not pawl.reason_holds(i.run_id, i.seq, i.blocked_reason, i.blocked_detail)))`,
+  },
+  {
+    invariant: 8, name: 'epochs-rise', sentence: 'Epochs never fall, and no action carries an epoch above its item’s or its settler’s.',
+    sql: `select i.run_id, i.seq, i.epoch, i.attempts as above from pawl.items i where ${ofRun('i.run_id')} and i.epoch < i.attempts
+      union all select a.run_id, a.item_seq, i.epoch, a.epoch from pawl.actions a join pawl.items i on i.run_id = a.run_id and i.seq = a.item_seq
+        where ${ofRun('a.run_id')} and a.epoch > i.epoch
+        and not exists (select 1 from pawl.items s where s.run_id = a.run_id and s.kind in ('compensate', 'settle') and s.epoch >= a.epoch)`,
+  },
+  {
+    invariant: 9, name: 'ended-nothing-open', sentence: 'An item that is done or compensated has no open action.',
+    sql: `select a.run_id, a.item_seq, a.key, a.status from pawl.actions a join pawl.items i on i.run_id = a.run_id and i.seq = a.item_seq
+      where ${ofRun('a.run_id')} and i.status in ('done', 'compensated') and a.status in ('started', 'in_doubt', 'awaiting_approval')`,
+  },
+  {
+    invariant: 10, name: 'doubt-blocks', sentence: 'A live item with an action in doubt is blocked for it.',
+    sql: `select a.run_id, a.item_seq, a.key, i.status, i.blocked_reason from pawl.actions a join pawl.items i on i.run_id = a.run_id and i.seq = a.item_seq join pawl.runs r on r.id = a.run_id
+      where ${ofRun('a.run_id')} and a.status = 'in_doubt' and i.status in ${live} and i.blocked_reason is distinct from 'in_doubt'
+      and not (i.status = 'in_progress' and i.lease_until > clock_timestamp()) and not (i.status = 'pending' and r.paused)`,
+  },
+  {
+    invariant: 11, name: 'counters-equal-counts', sentence: 'Counters equal what they count.',
+    sql: `select r.id as run_id, 'items_total' as counter, r.items_total as says, (select count(*) from pawl.items i where i.run_id = r.id and i.kind = 'work')::integer as counted
+        from pawl.runs r where ${ofRun('r.id')} and r.started_at is not null and r.items_total <> (select count(*) from pawl.items i where i.run_id = r.id and i.kind = 'work')
+      union all select r.id, 'next_seq', r.next_seq, (select max(i.seq) from pawl.items i where i.run_id = r.id) from pawl.runs r
+        where ${ofRun('r.id')} and r.next_seq <= (select max(i.seq) from pawl.items i where i.run_id = r.id)
+      union all select a.run_id, 'sends of ' || a.key, a.sends, a.attempt from pawl.actions a where ${ofRun('a.run_id')} and (a.sends <> a.attempt or a.sends < 1 or a.refused > a.sends)`,
+  },
+  {
+    invariant: 12, name: 'ended-once', sentence: 'An ended run has no live item, and each ending has exactly one closing event.',
+    sql: `select r.id as run_id, r.status, 'live item ' || i.seq as what from pawl.runs r join pawl.items i on i.run_id = r.id
+        where ${ofRun('r.id')} and r.status in ${ended} and i.status in ${live} and i.kind <> 'settle'
+      union all select r.id, r.status, closed.n || ' closing events of ending ' || r.ending from pawl.runs r
+        cross join lateral (select count(*) as n from pawl.events e where e.run_id = r.id and e.kind = 'run.ended' and (e.data ->> 'ending')::integer = r.ending) closed
+        where ${ofRun('r.id')} and closed.n <> case when r.status in ${ended} then 1 else 0 end
+      union all select e.run_id, null, count(*) || ' closing events of ending ' || (e.data ->> 'ending') from pawl.events e
+        where ${ofRun('e.run_id')} and e.kind = 'run.ended' group by e.run_id, e.data ->> 'ending' having count(*) > 1`,
+  },
+  {
+    invariant: 13, name: 'one-finalizer-last', sentence: 'There is one finalizer at a time, made after every work item has ended.',
+    sql: `select f.run_id, count(*)::text as what from pawl.items f where ${ofRun('f.run_id')} and f.kind = 'finalize' and f.status in ${live} group by f.run_id having count(*) > 1
+      union all select f.run_id, 'item ' || i.seq || ' is ' || i.status from pawl.items f join pawl.items i on i.run_id = f.run_id and i.kind = 'work' and i.status in ${live}
+        where ${ofRun('f.run_id')} and f.kind = 'finalize' and f.status in ${live}
+      union all select f.run_id, 'item ' || i.seq || ' ended later' from pawl.runs r join pawl.items f on f.run_id = r.id and f.key = 'finalize-' || r.ending and f.kind = 'finalize'
+        join pawl.items i on i.run_id = f.run_id and i.kind = 'work' and i.finished_at > f.created_at where ${ofRun('r.id')} and r.status <> 'cancelled'`,
+  },
+  {
+    invariant: 14, name: 'undone-newest-first', sentence: 'Undos are committed newest write first, one per write.',
+    sql: `select x.run_id, x.key, x.undoes, x.order_no, x.before as undone_before from (
+        select u.run_id, u.key, u.undoes, o.order_no, lag(o.order_no) over (partition by u.run_id, u.item_seq order by u.order_no) as before
+        from pawl.actions u join pawl.actions o on o.run_id = u.run_id and o.id = u.undoes where ${ofRun('u.run_id')} and u.status = 'committed') x where x.before <= x.order_no
+      union all select u.run_id, min(u.key), u.undoes, count(*), null from pawl.actions u where ${ofRun('u.run_id')} and u.undoes is not null and u.status = 'committed'
+        group by u.run_id, u.undoes having count(*) > 1`,
+  },
+  {
+    invariant: 15, name: 'compensated-means-undone', sentence: 'In a compensated run every committed write has a committed undo; what has none is counted as residue.',
+    sql: `select a.run_id, a.key, a.status from pawl.actions a join pawl.runs r on r.id = a.run_id
+        where ${ofRun('a.run_id')} and r.status = 'compensated' and a.undoes is null and a.effect <> 'read' and a.status in ('committed', 'abandoned')
+      union all select o.run_id, o.key, o.status from pawl.actions o where ${ofRun('o.run_id')} and o.status = 'compensated'
+        and not exists (select 1 from pawl.actions u where u.run_id = o.run_id and u.undoes = o.id and u.status = 'committed')
+      union all select u.run_id, u.key, o.status from pawl.actions u join pawl.actions o on o.run_id = u.run_id and o.id = u.undoes
+        where ${ofRun('u.run_id')} and u.status = 'committed' and o.status <> 'compensated'
+      union all select r.id, 'residue says ' || (e.data ->> 'residue'), r.status from pawl.runs r join pawl.events e on e.run_id = r.id and e.kind = 'run.ended' and (e.data ->> 'ending')::integer = r.ending
+        where ${ofRun('r.id')} and r.status = 'compensated_with_residue' and (e.data ->> 'residue')::bigint
+          <> (select count(*) from pawl.actions a where a.run_id = r.id and a.undoes is null and a.effect <> 'read' and a.status in ('committed', 'abandoned'))`,
+  },
+  {
+    invariant: 16, name: 'no-intent-after-stop', sentence: 'No forward intent follows the event that cancelled its run or began its compensation.',
+    sql: `select a.run_id, a.item_seq, a.key, a.started_at, e.kind as after from pawl.actions a
+      cross join lateral (select x.kind, x.data from pawl.events x where x.run_id = a.run_id and x.at < a.started_at
+        and x.kind in ('run.ended', 'run.compensating', 'run.resumed') order by x.id desc limit 1) e
+      where ${ofRun('a.run_id')} and a.undoes is null and (e.kind = 'run.compensating' or (e.kind = 'run.ended' and e.data ->> 'status' = 'cancelled'))`,
+  },
+  {
+    invariant: 19, name: 'ended-rows-keep', sentence: 'Ended items hold no lease, say when they ended, and are guarded against every other change.',
+    sql: `select i.run_id, i.seq, i.status, i.lease_until, i.finished_at from pawl.items i where ${ofRun('i.run_id')} and i.status not in ${live}
+        and (i.lease_until is not null or i.worker_id is not null or i.finished_at is null)
+      union all select null, null, 'the trigger keep_ended_items is missing or off', null, null
+        where not exists (select 1 from pg_trigger t where t.tgrelid = 'pawl.items'::regclass and t.tgname = 'keep_ended_items' and t.tgenabled in ('O', 'A'))`,
+  },
+  {
+    invariant: 20, name: 'due-is-rung-for', sentence: 'Every due item has a job within the sweep interval, unless its run’s window is full.',
+    sql: `select r.id as run_id, count(*)::integer as due from pawl.runs r join pawl.items i on i.run_id = r.id
+      cross join lateral (select count(*) as n from pawl.items o where o.run_id = r.id and (o.status = 'in_progress' or (o.status = 'pending' and o.dispatched_at is not null))) out
+      where ${ofRun('r.id')} and not r.paused and i.status = 'pending' and i.dispatched_at is null and i.available_at < clock_timestamp() - interval '1 minute'
+      and (i.kind <> 'work' or (r.status = 'running' and r.started_at < clock_timestamp() - interval '1 minute'))
+      and out.n < least(1000, coalesce((r.policy ->> 'maxConcurrency')::integer, 1000)) group by r.id`,
+  },
+  {
+    invariant: 21, name: 'doubt-needs-proof', sentence: 'No doubt is resolved without evidence or a person, and failed means that every send is proved not applied.',
+    sql: `select a.run_id, a.key, a.status, a.settled_by from pawl.actions a where ${ofRun('a.run_id')} and (
+        (a.status = 'failed' and a.refused <> a.sends)
+        or (a.status in ('committed', 'failed', 'abandoned') and a.settled_by is null)
+        or (a.status = 'abandoned' and a.settled_by not like 'person:%')
+        or (a.settled_by = 'evidence' and a.applied_evidence is null)
+        or (a.settled_by like 'person:%' and not exists (select 1 from pawl.events e where e.run_id = a.run_id and e.kind = 'action.answered' and (e.data ->> 'action')::bigint = a.id and 'person:' || e.actor = a.settled_by))
+        or (a.status = 'committed' and a.settled_by = 'worker' and a.attempt = 1
+          and exists (select 1 from pawl.events e where e.run_id = a.run_id and e.kind = 'action.in_doubt' and (e.data ->> 'action')::bigint = a.id)))`,
+  },
+]
