@@ -27,7 +27,8 @@ async function main(): Promise<void> {
   process.on('SIGTERM', () => void stop('SIGTERM'))
   process.on('SIGINT', () => void stop('SIGINT'))
   process.on('disconnect', () => void stop('the supervisor is gone'))
-  process.send?.({ kind: 'ready' })
+  // The supervisor may be gone by now; then `disconnect` has begun the stop already.
+  process.send?.({ kind: 'ready' }, undefined, undefined, () => {})
 }
 
 main().catch((error: unknown) => {

@@ -10,7 +10,7 @@ import { settleWithin } from './failures.ts'
 import type { BoardJob, Doorbell, Subscription } from './port.ts'
 import type { OwnWorker, Store } from './store.ts'
 
-const settings = { lockDuration: 30_000, stalledInterval: 5_000, maxStalledCount: 1_000_000, runRetryDelay: 1_000 } as const
+const settings = { lockDuration: 6_000, stalledInterval: 2_500, maxStalledCount: 1_000_000, runRetryDelay: 1_000 } as const
 const rebuildAfterMs = 1_000
 const closingMs = 2_000
 
