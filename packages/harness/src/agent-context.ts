@@ -2,7 +2,7 @@
 import { decode, encode, limits, PawlError, waitMs } from '@pawl/core'
 import { addItems } from '@pawl/ledger'
 import type { ToolMap } from '@pawl/tools'
-import { never, type Attempt } from './attempt.ts'
+import { isLedgerAway, never, type Attempt } from './attempt.ts'
 import { callTool } from './bracket.ts'
 import type { AgentContext, ItemSeed, RunFacts } from './define-agent.ts'
 import { encodeItems } from './encode-items.ts'
@@ -63,7 +63,11 @@ async function add(attempt: Attempt, items: readonly ItemSeed<unknown>[]): Promi
   const leave = attempt.enter()
   try {
     await attempt.durable()
-    const answer = await addItems(attempt.parts.ledger, attempt.holder, encoded)
+    const answer = await addItems(attempt.parts.ledger, attempt.holder, encoded).catch((error: unknown): { outcome: 'unreachable'; names: null } => {
+      if (!isLedgerAway(error)) throw error
+      attempt.park({ kind: 'interrupted' })
+      return { outcome: 'unreachable', names: null }
+    })
     if (answer.outcome === 'fenced') attempt.park({ kind: 'lost' })
     if (answer.outcome === 'closed') attempt.park({ kind: 'interrupted' })
     if (answer.outcome === 'conflict') {

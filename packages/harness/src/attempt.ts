@@ -2,7 +2,7 @@
  * One claim of one item: its fence, its journal, its local lease, and the latch that ends it.
  * Parking sets the latch before anything is left pending: from then on no call is accepted, whatever the agent's code catches or races.
  */
-import { actionKey, digest, type BlockedReason, type ErrorRecord } from '@pawl/core'
+import { actionKey, digest, PawlError, type BlockedReason, type ErrorRecord } from '@pawl/core'
 import type { ActionRow, Completion, CompletionAnswer, Holder, Intent, IntentAnswer, ItemRow, RunRow } from '@pawl/ledger'
 import type { AnyAgent } from './define-agent.ts'
 import type { Journal } from './journal.ts'
@@ -20,7 +20,8 @@ export type Ending =
 
 export interface MadeCall {
   readonly argsDigest: string
-  readonly answer: Promise<unknown>
+  /** As the agent gets it: never settles once the attempt is over. */
+  answer: Promise<unknown>
   isRefused: boolean
 }
 
@@ -30,6 +31,12 @@ export class Attempt {
   readonly parked: Promise<Ending>
   /** Calls of this attempt by key: a second call with the same key is the same call. */
   readonly calls = new Map<string, MadeCall>()
+  /** By key, how often the guard stopped a send of this attempt. */
+  readonly unsent = new Map<string, number>()
+  /** For crash tests: this attempt's process stands still. */
+  isFrozen = false
+  /** Calls held back because they do not fit the journal: in flight, and yet nothing to wait for. */
+  held = 0
   readonly #ordinals = new Map<string, number>()
   readonly #recheck = new Set<() => void>()
   readonly #writes = new Set<Promise<unknown>>()
@@ -122,8 +129,9 @@ export class Attempt {
     }
   }
 
-  get isQuiet(): boolean {
-    return this.#inFlight === 0
+  /** Something of this attempt is still under way that may bring another call. */
+  get isBusy(): boolean {
+    return this.#inFlight > this.held
   }
 
   /** Resolves when no call is in flight, or at once when the lease is lost: then calls run on to their own deadline and bring evidence. */
@@ -192,6 +200,9 @@ export class Attempt {
     return action
   }
 }
+
+/** The ledger's Postgres did not answer: nobody's failure. */
+export const isLedgerAway = (error: unknown): boolean => error instanceof PawlError && error.next === 'retry'
 
 export const digestOf = (args: unknown): string => digest(args)
 

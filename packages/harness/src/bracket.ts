@@ -2,15 +2,15 @@
  * One tool call, bracketed: intent durable, guard, execute, completion. Whatever comes back is exactly one of:
  * a result, `ToolFailed` (every send proved not applied, retries spent), or nothing for ever because the attempt was parked.
  */
-import { decode, delayMs, encode, limits, newId, PawlError, recordError, ToolFailed, waitMs, type ErrorRecord, type NotApplied } from '@pawl/core'
+import { decode, delayMs, encode, limits, newId, NotApplied, PawlError, recordError, ToolFailed, waitMs, type ErrorRecord } from '@pawl/core'
 import { addEvidence, rearmAction, type ActionRow, type Intent } from '@pawl/ledger'
 import type { AnyTool } from '@pawl/tools'
-import { digestOf, never, type Attempt } from './attempt.ts'
+import { digestOf, isLedgerAway, never, type Attempt, type Ending, type MadeCall } from './attempt.ts'
 import type { Call } from './call.ts'
 import { keepResult, undoOf } from './completion-of.ts'
 import { executeSend, type Sent } from './execute.ts'
 import { holdDiverged } from './hold-diverged.ts'
-import { settleOne } from './settle.ts'
+import { bringLate, settleOne } from './settle.ts'
 import { sendTransactional } from './transactional.ts'
 import { startWatch, type Watch } from './watch.ts'
 
@@ -27,12 +27,13 @@ function prepare(attempt: Attempt, tool: AnyTool, input: unknown, own: string | 
   return { tool, input: decode(args), args, argsDigest, key: keyFor(attempt, base, argsDigest), undoes: null }
 }
 
+/** Other args under a key whose every send is proved not applied, and whose error the agent was given, get the key with `~2`, `~3`, …: their own row. */
 function keyFor(attempt: Attempt, base: string, argsDigest: string): string {
-  let key = attempt.journal.keyFor(base, argsDigest)
-  for (let n = 2; ; n++) {
+  for (let n = 1; ; n++) {
+    const key = n === 1 ? base : `${base}~${n}`
     const made = attempt.calls.get(key)
-    if (!made?.isRefused || made.argsDigest === argsDigest) return key
-    key = `${base}~${n}`
+    const isFree = made ? made.isRefused && made.argsDigest !== argsDigest : attempt.journal.isRefusedWithOtherArgs(key, argsDigest)
+    if (!isFree) return key
   }
 }
 
@@ -57,11 +58,24 @@ export function makeCall(attempt: Attempt, call: Call): Promise<unknown> {
     return never()
   }
   const leave = attempt.enter()
-  const answer = bracket(attempt, call).finally(leave)
-  const entry = { argsDigest: call.argsDigest, answer, isRefused: false }
+  const entry: MadeCall = { argsDigest: call.argsDigest, isRefused: false, answer: never() }
+  entry.answer = bracket(attempt, call).finally(leave).then(
+    (value) => (attempt.ending ? never() : value),
+    (error: unknown) => {
+      entry.isRefused = error instanceof ToolFailed
+      if (!entry.isRefused && !attempt.ending) attempt.park(unexpected(error))
+      return attempt.ending ? never() : Promise.reject(error as Error)
+    })
+  // An agent may drop a call's promise; its error must not end the process then.
+  entry.answer.catch(() => {})
   attempt.calls.set(call.key, entry)
-  answer.catch((error: unknown) => { entry.isRefused = error instanceof ToolFailed })
-  return attempt.ending ? never() : answer.then((value) => (attempt.ending ? never() : value), (error: unknown) => (attempt.ending ? never() : Promise.reject(error as Error)))
+  return entry.answer
+}
+
+/** What went wrong inside Pawl is no answer of the call's: the agent is never given it, the attempt ends. */
+function unexpected(error: unknown): Ending {
+  if (isLedgerAway(error)) return { kind: 'interrupted' }
+  return { kind: 'failure', error: recordError(error) }
 }
 
 /** Thrown inside the bracket when the attempt was parked: unwinds, so that the call counts as no longer in flight. Never reaches an agent. */
@@ -82,7 +96,7 @@ async function bracket(attempt: Attempt, call: Call): Promise<unknown> {
       case 'replay_error': throw failedBefore(call, decision.action)
       case 'conflict': throw parked(attempt, conflict(call, decision.action.args_digest, decision.action))
       case 'diverged': await holdDiverged(attempt, call, decision.recorded); if (attempt.ending) throw new Parked(); continue
-      case 'again': return await sendAgain(attempt, call, 1)
+      case 'again': return await sendAgain(attempt, call, triesOf(decision.action) + 1)
       case 'fresh': return await sendFirst(attempt, call)
     }
   }
@@ -104,7 +118,7 @@ function conflict(call: Call, recorded: string, action?: ActionRow) {
 
 async function sendFirst(attempt: Attempt, call: Call): Promise<unknown> {
   const { tool } = call
-  await attempt.parts.failpoint('before-intent', { runId: attempt.run.id, seq: attempt.item.seq, tool: tool.name, key: call.key })
+  await attempt.parts.failpoint('before-intent', { ...attempt.holder, tool: tool.name, key: call.key })
   if (attempt.ending) throw new Parked()
   const token = newId()
   const intended = startWatch()
@@ -137,7 +151,7 @@ async function meetOther(attempt: Attempt, call: Call, action: ActionRow): Promi
   throw parked(attempt, conflict(call, action.args_digest, action))
 }
 
-/** Under the same key: a retry, what the guard stopped, or a takeover. `n` counts this attempt's sends. */
+/** Under the same key: a retry, what the guard stopped, or a takeover. `n` counts the sends that spend the tool's retries. */
 async function sendAgain(attempt: Attempt, call: Call, n: number): Promise<unknown> {
   if (attempt.ending) throw new Parked()
   await attempt.durable()
@@ -146,7 +160,7 @@ async function sendAgain(attempt: Attempt, call: Call, n: number): Promise<unkno
   if (outcome === 'fenced') throw parked(attempt, { kind: 'lost' })
   if (outcome === 'sent' && action) return await send(attempt, call, attempt.put(action), intended, n)
   if (outcome === 'taken' && action && action.item_seq !== attempt.item.seq) return await meetOther(attempt, call, action.status === 'failed' ? { ...action, status: 'started' } : action)
-  if (action) return await afterUnknown(attempt, call, attempt.put(action), attempt.claimed, undefined)
+  if (action) return await afterUnknown(attempt, call, attempt.put(action), { since: attempt.claimed, n })
   throw parked(attempt, { kind: 'interrupted' })
 }
 
@@ -154,7 +168,7 @@ const marginMs = (attempt: Attempt, tool: AnyTool): number => attempt.parts.timi
 
 async function send(attempt: Attempt, call: Call, action: ActionRow, intended: Watch, n: number): Promise<unknown> {
   const { failpoint } = attempt.parts
-  const place = { runId: attempt.run.id, seq: attempt.item.seq, tool: call.tool.name, key: call.key }
+  const place = { ...attempt.holder, tool: call.tool.name, key: call.key }
   await failpoint('after-intent', place)
   await failpoint('before-send', place)
   const sent = call.tool.effect === 'transactional'
@@ -166,21 +180,21 @@ async function send(attempt: Attempt, call: Call, action: ActionRow, intended: W
 
 async function conclude(attempt: Attempt, call: Call, action: ActionRow, sent: Sent, intended: Watch, n: number): Promise<unknown> {
   switch (sent.kind) {
-    case 'returned': return await complete(attempt, call, action, sent.value, intended)
+    case 'returned': return await complete(attempt, call, action, sent.value, intended, n)
     case 'unsent': return await afterUnsent(attempt, call, action, sent.error, n)
     case 'refused': return await afterRefused(attempt, call, action, sent.error, intended, n)
     case 'unknown': {
-      if (sent.late) void bringLate(attempt, call, action, sent.late)
-      return await afterUnknown(attempt, call, action, intended, sent.late, sent.error)
+      const late = sent.late && bringLate(attempt, call.tool, call.input, action.key, sent.late)
+      return await afterUnknown(attempt, call, action, { since: intended, late, error: sent.error, n })
     }
   }
 }
 
-async function complete(attempt: Attempt, call: Call, action: ActionRow, value: unknown, intended: Watch): Promise<unknown> {
+async function complete(attempt: Attempt, call: Call, action: ActionRow, value: unknown, intended: Watch, n: number): Promise<unknown> {
   const kept = keepResult(call.tool, call.input, value)
   if (kept.kind === 'misfit') {
     await addEvidence(attempt.parts.ledger, attempt.run.id, call.key, { entry: encode({ misfit: kept.why }, { what: 'evidence' }) })
-    return await afterUnknown(attempt, call, action, intended, undefined, { name: 'Misfit', message: kept.why })
+    return await afterUnknown(attempt, call, action, { since: intended, error: { name: 'Misfit', message: kept.why }, n })
   }
   const written = call.tool.effect === 'transactional' ? undefined : attempt.completion({
     key: call.key, token: action.token ?? '', outcome: 'committed', result: kept.text, undo: kept.undo,
@@ -196,20 +210,42 @@ async function complete(attempt: Attempt, call: Call, action: ActionRow, value: 
     throw new Parked()
   }
   if (kept.kind === 'unkept') throw parked(attempt, { kind: 'blocked', reason: 'tool_output', detail: { tool: call.tool.name, key: call.key, why: kept.why } })
-  await attempt.parts.failpoint('after-completion', { runId: attempt.run.id, seq: attempt.item.seq, tool: call.tool.name, key: call.key })
+  await attempt.parts.failpoint('after-completion', { ...attempt.holder, tool: call.tool.name, key: call.key })
   return kept.value
 }
 
 async function afterUnsent(attempt: Attempt, call: Call, action: ActionRow, error: ErrorRecord, n: number): Promise<unknown> {
-  const status = await refuse(attempt, call, action, 'unsent', error)
+  const status = await refuse(attempt, call, action, 'unsent', { ...error, tries: n - 1 })
   if (attempt.ending) throw new Parked()
-  if (status === 'started') return await afterUnknown(attempt, call, attempt.put({ ...action, token: null }), attempt.claimed, undefined)
-  if (n >= 5) throw parked(attempt, { kind: 'sleep', delayMs: attempt.parts.timings.sendWindowMs })
-  return await sendAgain(attempt, call, n + 1)
+  if (status === 'started') return await afterUnknown(attempt, call, attempt.put({ ...action, token: null }), { since: attempt.claimed, n })
+  // The window closed before the send: this process is too busy to send now.
+  if (intendedTwice(attempt, call.key) > mostUnsent) throw parked(attempt, { kind: 'sleep', delayMs: attempt.parts.timings.sendWindowMs })
+  return await sendAgain(attempt, call, n)
+}
+
+const mostUnsent = 4
+function intendedTwice(attempt: Attempt, key: string): number {
+  const count = (attempt.unsent.get(key) ?? 0) + 1
+  attempt.unsent.set(key, count)
+  return count
+}
+
+/** What `error` keeps of a refused action beside the error itself. */
+interface Refusal extends ErrorRecord {
+  /** Sends that count against the tool's retries. */
+  readonly tries?: number
+  /** The newest action there was when the agent was given the error: whatever has a higher id came after it. */
+  readonly after?: number
+}
+
+/** Sends of an earlier attempt that count against the retries; none once the agent was given the error. */
+function triesOf(action: ActionRow): number {
+  const refusal = action.error === null ? undefined : (JSON.parse(action.error) as Partial<Refusal>)
+  return refusal?.code === 'unsent' ? (refusal.tries ?? 0) : 0
 }
 
 /** Records a send that is proved not applied. `started`: an earlier send under the key is not. */
-async function refuse(attempt: Attempt, call: Call, action: ActionRow, outcome: 'refused' | 'unsent', error: ErrorRecord): Promise<'failed' | 'started'> {
+async function refuse(attempt: Attempt, call: Call, action: ActionRow, outcome: 'refused' | 'unsent', error: Refusal): Promise<'failed' | 'started'> {
   const answer = await attempt.completion({ key: call.key, token: action.token ?? '', outcome, result: null, error: JSON.stringify(error), undo: null })
   if (answer.outcome !== 'recorded') throw new Parked()
   const status = answer.status === 'started' ? 'started' : 'failed'
@@ -222,36 +258,51 @@ async function afterRefused(attempt: Attempt, call: Call, action: ActionRow, ref
   const { retry } = call.tool
   const isSpent = !refusal.rateLimited && n >= retry.attempts
   const error = recordError(refusal)
-  const status = await refuse(attempt, call, action, 'refused', isSpent ? error : { ...error, code: 'unsent' })
-  if (status === 'started') return await afterUnknown(attempt, call, attempt.put({ ...action, token: null }), intended, undefined, error)
+  const status = await refuse(attempt, call, action, 'refused',
+    isSpent ? { ...error, after: attempt.journal.newestId() } : { ...error, code: 'unsent', tries: refusal.rateLimited ? n - 1 : n })
+  if (status === 'started') return await afterUnknown(attempt, call, attempt.put({ ...action, token: null }), { since: intended, error, n })
   if (attempt.ending) throw new Parked()
   if (isSpent) throw new ToolFailed(call.tool.name, call.key, `${call.tool.name} was refused ${n} times, last: ${refusal.message}`)
   const pauseMs = Math.max(refusal.retryAfterMs ?? 0, delayMs(n, retry))
-  if (pauseMs > 2_000) throw parked(attempt, { kind: 'sleep', delayMs: pauseMs })
+  if (pauseMs > longestPauseMs) throw parked(attempt, { kind: 'sleep', delayMs: pauseMs })
   await waitMs(pauseMs, attempt.signal)
   return await sendAgain(attempt, call, refusal.rateLimited ? n : n + 1)
 }
 
-/** Nobody knows whether it happened: found out now, by this very attempt. */
-async function afterUnknown(attempt: Attempt, call: Call, action: ActionRow, since: Watch, late: Promise<Sent> | undefined, error?: ErrorRecord): Promise<unknown> {
-  attempt.parts.log('warn', `unsettled: ${call.tool.name}${error ? ` (${error.message})` : ''}`, { ...attempt.place, action: action.id })
-  const settled = await settleOne(attempt, action, call.tool, since, { isForwardAllowed: attempt.item.kind !== 'settle', late })
-  if (settled.kind === 'parked') throw new Parked()
-  if (settled.kind === 'applied') return replay(settled.action)
-  if (attempt.ending) throw new Parked()
-  if (call.tool.effect === 'read' || call.tool.effect === 'transactional') {
-    const n = settled.action.attempt
-    if (n >= call.tool.retry.attempts) throw new ToolFailed(call.tool.name, call.key, error?.message ?? 'no answer')
-    await waitMs(delayMs(n, call.tool.retry), attempt.signal)
-  }
-  return await sendAgain(attempt, call, 1)
+/** Longer pauses give the worker back. */
+const longestPauseMs = 2_000
+
+interface Unknown {
+  /** Nobody's send begins later than the send window after this. */
+  readonly since: Watch
+  readonly late?: Promise<boolean> | undefined
+  readonly error?: ErrorRecord
+  readonly n: number
 }
 
-/** An answer that comes after its deadline is worth having: it settles the call without anyone. */
-async function bringLate(attempt: Attempt, call: Call, action: ActionRow, late: Promise<Sent>): Promise<void> {
-  const sent = await late
-  if (sent.kind !== 'returned') return
-  const kept = keepResult(call.tool, call.input, sent.value)
-  if (kept.kind === 'misfit') return
-  await addEvidence(attempt.parts.ledger, attempt.run.id, action.key, { entry: '"answered after its deadline"', result: kept.text, undo: kept.undo })
+/** Nobody knows whether it happened: found out now, by this very attempt. */
+async function afterUnknown(attempt: Attempt, call: Call, action: ActionRow, { since, late, error, n }: Unknown): Promise<unknown> {
+  attempt.parts.log('warn', `unsettled: ${call.tool.name}${error ? ` (${error.message})` : ''}`, { ...attempt.place, action: action.id })
+  const { effect } = call.tool
+  // A read without an answer has had no effect: it is retried, and in the end thrown, like one that was refused.
+  if (effect === 'read' && action.token !== null && error) return await afterRefused(attempt, call, action, new NotApplied(error.message), since, n)
+  const settled = await settleOne(attempt, action, call.tool, since, { isForwardAllowed: attempt.item.kind !== 'settle', late })
+  if (settled.kind === 'parked') throw new Parked()
+  if (settled.kind === 'applied') {
+    if (settled.action.status !== 'committed') throw parked(attempt, conflict(call, settled.action.args_digest, settled.action))
+    return replay(settled.action)
+  }
+  if (attempt.ending) throw new Parked()
+  if (effect !== 'transactional') return await sendAgain(attempt, call, 1)
+  if (n >= call.tool.retry.attempts) return await giveUp(attempt, call, error ?? { name: 'Error', message: 'no answer' })
+  await waitMs(delayMs(n, call.tool.retry), attempt.signal)
+  return await sendAgain(attempt, call, n + 1)
+}
+
+/** A transaction that could not be committed, as often as it may be tried: the action keeps the error, so that it replays as the same error. */
+async function giveUp(attempt: Attempt, call: Call, error: ErrorRecord): Promise<never> {
+  const { outcome, action } = await rearmAction(attempt.parts.ledger, attempt.holder, call.key, newId(), call.tool.version, 0)
+  if (outcome !== 'sent' || !action) throw parked(attempt, { kind: outcome === 'fenced' ? 'lost' : 'interrupted' })
+  await refuse(attempt, call, attempt.put(action), 'refused', { ...error, after: attempt.journal.newestId() })
+  throw new ToolFailed(call.tool.name, call.key, error.message)
 }

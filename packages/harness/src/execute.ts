@@ -38,7 +38,7 @@ export async function executeSend(attempt: Attempt, call: SendCall, intended: Wa
   const atWrite = makeGuard(attempt, intended, tool.effect === 'read')
   const deadline = new AbortController()
   const running = Promise.resolve()
-    .then(() => tool.execute(call.input, contextOf(attempt, call, atWrite.check, deadline.signal, tx)))
+    .then(() => tool.execute(call.input, contextOf(attempt, call, () => atWrite.check(), deadline.signal, tx)))
     .then((value): Sent => ({ kind: 'returned', value }), (thrown: unknown): Sent => classify(thrown, atWrite.hasPassed()))
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<Sent>((resolve) => {

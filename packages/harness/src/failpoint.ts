@@ -8,6 +8,8 @@ export type FailpointName = (typeof FAILPOINTS)[number]
 export interface FailpointPlace {
   readonly runId: string
   readonly seq: number
+  /** Of the attempt; absent before the claim. */
+  readonly epoch?: number
   readonly tool?: string
   readonly key?: string
 }

@@ -5,7 +5,7 @@
 import { newId, PawlError } from '@pawl/core'
 import { beat, forgetDispatch, freeLeases, listNeighbours, listStoppedRuns, readIdentity, removeWorker, Writer, type Ledger, type LedgerIdentity, type WorkerRow } from '@pawl/ledger'
 import type { BoardJob, Channel, Doorbell, Queue, Subscription } from '@pawl/queue'
-import { Attempt } from './attempt.ts'
+import { Attempt, never } from './attempt.ts'
 import { Claimer, type Claimed } from './claimer.ts'
 import type { AnyAgent } from './define-agent.ts'
 import type { Failpoint } from './failpoint.ts'
@@ -14,6 +14,7 @@ import type { Log, Parts } from './parts.ts'
 import { identifyProcess, isProvenDead } from './process-identity.ts'
 import { Ringer } from './ringer.ts'
 import { runItem, type Verdict } from './run-item.ts'
+import { SlotHolder } from './slot-holder.ts'
 import { Slots } from './slots.ts'
 import { Sweeper } from './sweeper.ts'
 import { defaultTimings, type Timings } from './timings.ts'
@@ -50,6 +51,7 @@ export class Harness {
   #subscriptions: Subscription[] = []
   #isTrusted: boolean
   #isStopping = false
+  #isDead = false
 
   private constructor(options: HarnessOptions, identity: LedgerIdentity) {
     this.#options = options
@@ -118,14 +120,20 @@ export class Harness {
     if (bell.ledgerId !== this.#identity.id) {
       throw new PawlError('FOREIGN_LEDGER', `This job belongs to ledger ${bell.ledgerId}; this worker serves ${this.#identity.id}. Two systems share a queue prefix: give one another.`, 'drop')
     }
+    if (this.#isDead) return await never()
     if (this.#isStopping) return await this.#decline(bell)
     await this.#parts.failpoint('before-claim', { runId: bell.runId, seq: bell.seq })
     const release = await this.#slots.take()
+    if (this.#isStopping) {
+      release()
+      return await this.#decline(bell)
+    }
     const claimed = await this.#claimer.claim(bell).catch((error: unknown) => { release(); throw error })
-    if (claimed.answer.verdict !== 'suspect') return await this.#work(claimed, release, board)
+    if (claimed.answer.verdict !== 'suspect') return await this.#work(claimed, new SlotHolder(release, () => this.#slots.take()), board)
     release()
     const releaseAll = await this.#slots.takeAlone()
-    return await this.#work(await this.#claimer.claimAlone(bell).catch((error: unknown) => { releaseAll(); throw error }), releaseAll, board)
+    const alone = await this.#claimer.claimAlone(bell).catch((error: unknown) => { releaseAll(); throw error })
+    return await this.#work(alone, new SlotHolder(releaseAll, () => this.#slots.takeAlone()), board)
   }
 
   async #decline(bell: Doorbell): Promise<string> {
@@ -133,35 +141,29 @@ export class Harness {
     return 'stopping'
   }
 
-  async #work({ answer, asked }: Claimed, release: () => void, board: BoardJob | undefined): Promise<string> {
+  async #work({ answer, asked }: Claimed, slot: SlotHolder, board: BoardJob | undefined): Promise<string> {
     const { item, run } = answer
     if (answer.verdict !== 'claimed' || !item || !run) {
-      release()
+      slot.end()
       return answer.verdict
     }
     if (answer.timeline !== null) this.#checkTimeline(answer.timeline)
     const agent = this.#options.agents.find((one) => one.name === run.agent && versionsOf(one).includes(run.agent_version))
     if (!agent) {
-      release()
+      slot.end()
       await this.#writer.finish({ runId: run.id, seq: item.seq }, item.epoch, { status: 'pending', delayMs: 5_000 })
       return 'not served here'
     }
     const attempt = new Attempt(this.#parts, agent, run, item, new Journal(answer.journal ?? [], answer.records ?? [], item.allow_new_calls), asked)
-    return await this.#attend(attempt, release, board)
+    return await this.#attend(attempt, slot, board)
   }
 
-  async #attend(attempt: Attempt, release: () => void, board: BoardJob | undefined): Promise<string> {
+  async #attend(attempt: Attempt, slot: SlotHolder, board: BoardJob | undefined): Promise<string> {
     let isWaiting: () => void = () => {}
     const parkedHere = new Promise<string>((resolve) => { isWaiting = () => resolve('waits without a slot') })
-    let slot = release
-    let waits = 0
     attempt.waitElsewhere = async (wait) => {
-      if (waits++ === 0) {
-        slot()
-        isWaiting()
-      }
-      await wait
-      if (--waits === 0 && !attempt.ending) slot = await this.#slots.take()
+      isWaiting()
+      await slot.without(wait, () => attempt.ending !== undefined)
     }
     this.#attempts.add(attempt)
     if (this.#isStopping) attempt.park({ kind: 'interrupted' })
@@ -174,7 +176,7 @@ export class Harness {
       return verdict
     }).finally(() => {
       this.#attempts.delete(attempt)
-      slot()
+      slot.end()
       this.#running.delete(running)
       this.#ringer.touch(attempt.run.id)
     })
@@ -182,15 +184,35 @@ export class Harness {
     return await Promise.race([running, parkedHere])
   }
 
+  /**
+   * For crash tests: this process does for one attempt what a stopped process does: nothing. It neither renews nor notices that its lease is over.
+   * Whatever the failpoint hook holds back stays held, and goes on when the hook lets it: a zombie that wakes.
+   */
+  freeze(place: { runId: string; seq: number; epoch?: number }, isFrozen = true): void {
+    for (const attempt of this.#attempts) {
+      if (attempt.run.id === place.runId && attempt.item.seq === place.seq && attempt.item.epoch === place.epoch) attempt.isFrozen = isFrozen
+    }
+  }
+
+  /** For crash tests: the process is dead. Nothing is renewed, claimed, swept or given back any more. */
+  abandon(): void {
+    this.#isDead = true
+    for (const subscription of this.#subscriptions) subscription.pause()
+    for (const timer of this.#timers) clearInterval(timer)
+    this.#sweeper.pause()
+    this.#ringer.close()
+    for (const attempt of this.#attempts) attempt.isFrozen = true
+  }
+
   #renew(): void {
     for (const attempt of this.#attempts) {
-      if (attempt.ending?.kind !== 'lost') attempt.renew().catch(() => {})
+      if (attempt.ending?.kind !== 'lost' && !attempt.isFrozen) attempt.renew().catch(() => {})
     }
   }
 
   #endLost(): void {
     for (const attempt of this.#attempts) {
-      if (attempt.leaseLeftMs() > 0 || attempt.ending?.kind === 'lost') continue
+      if (attempt.leaseLeftMs() > 0 || attempt.ending?.kind === 'lost' || attempt.isFrozen) continue
       this.#options.log('warn', 'the lease could not be renewed in time; the attempt is over', attempt.place)
       attempt.park({ kind: 'lost' })
     }
@@ -201,7 +223,7 @@ export class Harness {
   }
 
   async #stopPaused(): Promise<void> {
-    const held: string[] = [...new Set([...this.#attempts].filter((attempt) => attempt.item.kind !== 'settle').map((attempt) => attempt.run.id))]
+    const held: string[] = [...new Set([...this.#attempts].filter((attempt) => attempt.item.kind !== 'settle' && !attempt.isFrozen).map((attempt) => attempt.run.id))]
     const stopped = await listStoppedRuns(this.#options.ledger, held).catch((): string[] => [])
     for (const attempt of this.#attempts) {
       if (stopped.includes(attempt.run.id) && attempt.item.kind !== 'settle') attempt.park({ kind: 'interrupted' })
@@ -216,7 +238,7 @@ export class Harness {
 
   /** No new items; calls under way may finish within the grace; every item is handed back at its next call boundary. */
   async stop(graceMs: number = this.#timings.stopGraceMs): Promise<void> {
-    if (this.#isStopping) return
+    if (this.#isStopping || this.#isDead) return
     this.#isStopping = true
     for (const subscription of this.#subscriptions) subscription.pause()
     this.#sweeper.pause()

@@ -11,9 +11,12 @@ import type { Call } from './call.ts'
 export async function holdDiverged(attempt: Attempt, call: Call, recorded: ActionRow): Promise<void> {
   const asked = new AbortController()
   const stop = attempt.onAsked(() => asked.abort())
+  attempt.held++
   try {
-    await waitMs(attempt.parts.timings.divergedHoldMs, AbortSignal.any([asked.signal, attempt.signal]))
+    do await waitMs(attempt.parts.timings.divergedHoldMs, AbortSignal.any([asked.signal, attempt.signal]))
+    while (!asked.signal.aborted && !attempt.ending && attempt.isBusy)
   } finally {
+    attempt.held--
     stop()
   }
   if (asked.signal.aborted || attempt.ending) return

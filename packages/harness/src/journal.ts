@@ -19,13 +19,10 @@ export class Journal {
   readonly #actions: Map<string, ActionRow>
   readonly #records: Map<string, RecordRow>
   readonly #asked = new Set<string>()
-  /** The newest thing an earlier attempt did. */
-  readonly #lastOrderNo: number
 
   constructor(actions: readonly ActionRow[], records: readonly RecordRow[], private readonly allowNewCalls: boolean) {
     this.#actions = new Map(actions.map((action) => [action.key, action]))
     this.#records = new Map(records.map((record) => [record.name, record]))
-    this.#lastOrderNo = Math.max(0, ...actions.map((a) => a.order_no), ...records.map((r) => r.order_no))
   }
 
   get(key: string): ActionRow | undefined {
@@ -44,13 +41,14 @@ export class Journal {
     return [...this.#actions.values()]
   }
 
-  /** Other args under a key whose every send is proved not applied get the key with `~2`, `~3`, …: their own row. */
-  keyFor(key: string, argsDigest: string): string {
-    for (let n = 1; ; n++) {
-      const candidate = n === 1 ? key : `${key}~${n}`
-      const action = this.#actions.get(candidate)
-      if (!action || action.status !== 'failed' || action.args_digest === argsDigest) return candidate
-    }
+  isRefusedWithOtherArgs(key: string, argsDigest: string): boolean {
+    const action = this.#actions.get(key)
+    return action?.status === 'failed' && action.args_digest !== argsDigest
+  }
+
+  /** Of all actions there are now: later ones get higher ids, however often an older one is sent again. */
+  newestId(): number {
+    return Math.max(0, ...this.actions().map((a) => a.id))
   }
 
   ask(call: { key: string; tool: string; isWrite: boolean; argsDigest: string }): CallDecision {
@@ -63,7 +61,14 @@ export class Journal {
     if (action.args_digest !== call.argsDigest || action.tool !== call.tool) return { kind: 'conflict', action }
     if (action.status === 'committed') return { kind: 'replay', action }
     if (action.status !== 'failed') return { kind: 'conflict', action }
-    return isUnsent(action) || action.order_no >= this.#lastOrderNo ? { kind: 'again', action } : { kind: 'replay_error', action }
+    return isUnsent(action) || !this.#hasActedOn(action) ? { kind: 'again', action } : { kind: 'replay_error', action }
+  }
+
+  /** Did the item do anything after the agent was given this error? Calls that were under way beside it are none of that. */
+  #hasActedOn(failed: ActionRow): boolean {
+    const after = (JSON.parse(failed.error ?? '{}') as { after?: unknown }).after
+    const newest = typeof after === 'number' ? after : failed.id
+    return this.actions().some((a) => a.id > newest) || [...this.#records.values()].some((r) => r.order_no > failed.order_no)
   }
 
   #notAskedFor(tool: string): ActionRow | undefined {

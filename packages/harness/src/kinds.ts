@@ -48,7 +48,7 @@ export async function runSplit(attempt: Attempt): Promise<KindOutcome> {
     chunk = []
   }
   if (chunk.length > 0 && !(await append(chunk))) return await splitOver(attempt)
-  await failpoint('before-seal', { runId: attempt.run.id, seq: attempt.item.seq })
+  await failpoint('before-seal', attempt.holder)
   await sealRun(ledger, attempt.run.id, streamNo, null)
   return await splitOver(attempt)
 }
@@ -76,7 +76,7 @@ export async function runFinalize(attempt: Attempt): Promise<KindOutcome> {
   await attempt.quiet()
   await attempt.durable()
   if (attempt.ending) return { kind: 'parked' }
-  await attempt.parts.failpoint('before-finish', { runId: attempt.run.id, seq: attempt.item.seq })
+  await attempt.parts.failpoint('before-finish', attempt.holder)
   const status = isHeld ? 'failed' : hasFailed ? 'completed_with_failures' : 'completed'
   const error: ErrorRecord | null = isHeld ? { name: 'ItemsFailed', message: `${tally.failed} of ${tally.total} items failed. Resume the run, or compensate it.` } : null
   const closed = await closeRun(ledger, attempt.holder, { status, result: keepFinal(finalized), error: error && JSON.stringify(error) })
@@ -92,15 +92,17 @@ const keepFinal = (finalized: unknown): string | null => {
 
 /** Everything unsettled of the run, found out without a forward effect. False: the attempt was parked (something is in doubt). */
 async function settleRun(attempt: Attempt): Promise<boolean> {
-  for (const action of await listUnsettled(attempt.parts.ledger, attempt.run.id)) {
-    if (action.status === 'in_doubt') {
-      attempt.park({ kind: 'blocked', reason: 'in_doubt', detail: { action: action.id, tool: action.tool } })
-      return false
-    }
-    const settled = await settleOne(attempt, action, toolByName(attempt.agent, action.tool), attempt.claimed, { isForwardAllowed: false })
-    if (settled.kind === 'parked') return false
+  const leave = attempt.enter()
+  try {
+    const unsettled = await listUnsettled(attempt.parts.ledger, attempt.run.id)
+    const settled = await Promise.all(unsettled.filter((action) => action.status === 'started').map((action) =>
+      settleOne(attempt, action, toolByName(attempt.agent, action.tool), attempt.claimed, { isForwardAllowed: false })))
+    const doubtful = unsettled.find((action) => action.status === 'in_doubt')
+    if (doubtful) attempt.park({ kind: 'blocked', reason: 'in_doubt', detail: { action: doubtful.id, tool: doubtful.tool } })
+    return !attempt.ending && settled.every((one) => one.kind !== 'parked')
+  } finally {
+    leave()
   }
-  return true
 }
 
 export async function runSettle(attempt: Attempt): Promise<KindOutcome> {
@@ -117,7 +119,7 @@ export async function runCompensate(attempt: Attempt): Promise<KindOutcome> {
     if (!(await undo(attempt, action))) return { kind: 'parked' }
     await attempt.durable()
     if (attempt.ending) return { kind: 'parked' }
-    await failpoint('between-undos', { runId: attempt.run.id, seq: attempt.item.seq, tool: action.tool, key: action.key })
+    await failpoint('between-undos', { ...attempt.holder, tool: action.tool, key: action.key })
   }
   const closed = await closeCompensation(ledger, attempt.holder)
   if (closed.outcome === 'closed') return { kind: 'closed' }

@@ -4,7 +4,7 @@
  */
 import { delayMs, encode, itemRetry, limits, recordError } from '@pawl/core'
 import { blockItem } from '@pawl/ledger'
-import type { Attempt, Ending } from './attempt.ts'
+import { isLedgerAway, type Attempt, type Ending } from './attempt.ts'
 import { runCompensate, runFinalize, runSettle, runSplit, runWork, type KindOutcome } from './kinds.ts'
 import { settleOne } from './settle.ts'
 import { toolByName } from './tool-by-name.ts'
@@ -15,7 +15,7 @@ export type Verdict = 'done' | 'failed' | 'again' | 'blocked' | 'interrupted' | 
 const kinds = { work: runWork, split: runSplit, finalize: runFinalize, compensate: runCompensate, settle: runSettle } as const
 
 export async function runItem(attempt: Attempt): Promise<Verdict> {
-  await attempt.parts.failpoint('after-claim', { runId: attempt.run.id, seq: attempt.item.seq })
+  await attempt.parts.failpoint('after-claim', attempt.holder)
   let outcome: KindOutcome
   try {
     outcome = await raceParked(attempt, settleJournal(attempt).then(async (isSettled) => (isSettled ? await kinds[attempt.item.kind](attempt) : parkedOutcome)))
@@ -64,9 +64,9 @@ async function finish(attempt: Attempt, outcome: KindOutcome): Promise<Verdict> 
   } catch (thrown) {
     return await fail(attempt, thrown)
   }
-  await attempt.parts.failpoint('before-finish', { runId: attempt.run.id, seq: attempt.item.seq })
+  await attempt.parts.failpoint('before-finish', attempt.holder)
   const answer = await attempt.parts.writer.finish(attempt.holder, attempt.item.epoch, { status: 'done', result, resultRef: kept?.resultRef ?? null })
-  await attempt.parts.failpoint('after-finish', { runId: attempt.run.id, seq: attempt.item.seq })
+  await attempt.parts.failpoint('after-finish', attempt.holder)
   if (answer.outcome === 'finished') return 'done'
   if (answer.outcome === 'fenced') return 'lost'
   return await endParked(attempt, { kind: 'interrupted' })
@@ -75,6 +75,7 @@ async function finish(attempt: Attempt, outcome: KindOutcome): Promise<Verdict> 
 /** An error of the agent's own, or of a tool it did not catch. */
 async function fail(attempt: Attempt, thrown: unknown): Promise<Verdict> {
   const error = recordError(thrown)
+  if (isLedgerAway(thrown)) return await endParked(attempt, { kind: 'interrupted' })
   attempt.parts.log('warn', `item failed: ${error.message}`, attempt.place)
   return await endParked(attempt, { kind: 'failure', error })
 }

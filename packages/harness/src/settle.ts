@@ -7,7 +7,7 @@ import { decode, delayMs, limits, newId, recordError, waitMs, type RetryPolicy }
 import { addEvidence, rearmAction, readAction, settleAction, type ActionRow } from '@pawl/ledger'
 import { createGuardedFetch, type AnyTool, type Verdict } from '@pawl/tools'
 import type { Attempt } from './attempt.ts'
-import { keepResult } from './completion-of.ts'
+import { keepResult, undoOf } from './completion-of.ts'
 import { executeSend, type Sent } from './execute.ts'
 import { planSettle } from './settle-plan.ts'
 import { startWatch, type Watch } from './watch.ts'
@@ -19,8 +19,8 @@ export type Settled =
 
 export interface SettleOptions {
   readonly isForwardAllowed: boolean
-  /** The send under way in this process, whose answer would settle everything. */
-  readonly late?: Promise<Sent> | undefined
+  /** The send under way in this process: true once its answer is in the ledger as evidence. */
+  readonly late?: Promise<boolean> | undefined
 }
 
 interface Job {
@@ -31,12 +31,13 @@ interface Job {
   action: ActionRow
   isKeyExpired: boolean
   tries: number
+  late: Promise<boolean> | undefined
 }
 
 /** @param since when no earlier holder could begin a send any more, at the earliest: the claim, or this process's own send. */
 export async function settleOne(attempt: Attempt, action: ActionRow, tool: AnyTool | undefined, since: Watch, options: SettleOptions): Promise<Settled> {
-  const job: Job = { attempt, tool, since, options, action, isKeyExpired: false, tries: 0 }
-  await attempt.parts.failpoint('before-settle', { runId: attempt.run.id, seq: attempt.item.seq, tool: action.tool, key: action.key })
+  const job: Job = { attempt, tool, since, options, action, isKeyExpired: false, tries: 0, late: options.late }
+  await attempt.parts.failpoint('before-settle', { ...attempt.holder, tool: action.tool, key: action.key })
   for (;;) {
     if (attempt.ending) return { kind: 'parked' }
     const done = statusOf(job.action) ?? (await settleStep(job))
@@ -54,12 +55,12 @@ async function settleStep(job: Job): Promise<Settled | undefined> {
   const plan = planSettle(action, tool, { isForwardAllowed: job.options.isForwardAllowed, isKeyExpired: job.isKeyExpired, isExhausted: job.tries >= limits.verifyAttempts })
   switch (plan.kind) {
     case 'drop': return await write(job, { verdict: 'not_applied', by: 'pawl' })
-    case 'evidence': return await write(job, { verdict: 'applied', by: 'evidence' })
+    case 'evidence': return await write(job, { verdict: 'applied', by: 'evidence', undo: undoFromEvidence(job) })
     case 'ask': return await ask(job, plan.why)
     case 'verify': return await verify(job)
     case 'recall': {
       if (plan.waits && !(await waitOut(job))) return undefined
-      if (job.tries > 0 && !(await waitSlotless(attempt, delayMs(job.tries, again(attempt)), job.options.late))) return undefined
+      if (job.tries > 0 && !(await waitSlotless(attempt, delayMs(job.tries, again(attempt)), job.late))) return undefined
       return await recall(job)
     }
   }
@@ -76,15 +77,15 @@ export function doubtMs(attempt: Attempt, action: ActionRow): number {
 async function waitOut(job: Job): Promise<boolean> {
   const leftMs = doubtMs(job.attempt, job.action) - job.since.elapsedMs()
   if (leftMs <= 0) return true
-  const isUndisturbed = await waitSlotless(job.attempt, leftMs, job.options.late)
+  const isUndisturbed = await waitSlotless(job.attempt, leftMs, job.late)
   const fresh = await readAction(job.attempt.parts.ledger, job.attempt.run.id, job.action.key)
   if (fresh) job.action = job.attempt.put(fresh)
   return isUndisturbed && job.action.status === 'started' && job.action.applied_evidence === null
 }
 
-async function waitSlotless(attempt: Attempt, ms: number, late: Promise<Sent> | undefined): Promise<boolean> {
+async function waitSlotless(attempt: Attempt, ms: number, late: Promise<boolean> | undefined): Promise<boolean> {
   const answered = new AbortController()
-  void late?.then((sent) => { if (sent.kind === 'returned') setTimeout(() => answered.abort(), 50) })
+  void late?.then((isProof) => { if (isProof) answered.abort() })
   await attempt.waitElsewhere(waitMs(ms, AbortSignal.any([attempt.signal, answered.signal])))
   return !attempt.ending && !answered.signal.aborted
 }
@@ -99,6 +100,11 @@ async function write(job: Job, found: Parameters<typeof settleAction>[3]): Promi
   return statusOf(row)
 }
 
+/** Evidence brings a result; what undoes the call follows from it. */
+function undoFromEvidence({ action, tool }: Job): string | null {
+  return tool && action.applied_evidence !== null ? undoOf(tool, decode(action.args), decode(action.applied_evidence)) : null
+}
+
 async function ask(job: Job, why: string): Promise<Settled> {
   const settled = await write(job, { verdict: 'in_doubt', by: 'pawl', waitMs: Math.max(0, doubtMs(job.attempt, job.action) - job.since.elapsedMs()) })
   if (settled) return settled
@@ -108,7 +114,7 @@ async function ask(job: Job, why: string): Promise<Settled> {
 
 async function verify(job: Job): Promise<Settled | undefined> {
   if (!(await waitOut(job))) return undefined
-  if (job.tries > 0 && !(await waitSlotless(job.attempt, delayMs(job.tries, again(job.attempt)), job.options.late))) return undefined
+  if (job.tries > 0 && !(await waitSlotless(job.attempt, delayMs(job.tries, again(job.attempt)), job.late))) return undefined
   const verdict = await askTool(job)
   if (verdict.verdict === 'notApplied') return await write(job, { verdict: 'not_applied', by: 'verify' })
   if (verdict.verdict === 'applied' && job.tool) {
@@ -158,7 +164,11 @@ async function afterRecall(job: Job, tool: AnyTool, input: unknown, sent: Sent):
   const { attempt } = job
   if (sent.kind === 'returned') {
     const kept = keepResult(tool, input, sent.value)
-    if (kept.kind !== 'misfit') return await write(job, { verdict: 'applied', result: kept.text, undo: kept.undo, by: 'recall' })
+    if (kept.kind !== 'misfit') {
+      const settled = await write(job, { verdict: 'applied', result: kept.text, undo: kept.undo, by: 'recall' })
+      if (settled?.kind === 'parked') await bringLate(attempt, tool, input, job.action.key, Promise.resolve(sent))
+      return settled
+    }
   }
   if (sent.kind === 'unsent' || sent.kind === 'refused') {
     // Speaks for this send only; the row stays unsettled unless every send under the key was proved not applied.
@@ -171,7 +181,7 @@ async function afterRecall(job: Job, tool: AnyTool, input: unknown, sent: Sent):
     if (sent.kind === 'refused' && sent.error.retryAfterMs !== undefined) await waitSlotless(attempt, sent.error.retryAfterMs, undefined)
     if (sent.kind === 'refused' && sent.error.rateLimited) job.tries--
   }
-  if (sent.kind === 'unknown' && sent.late) void bringLate(job, tool, input, sent.late)
+  if (sent.kind === 'unknown' && sent.late) job.late = bringLate(attempt, tool, input, job.action.key, sent.late)
   job.tries++
   return await afterTries(job)
 }
@@ -185,9 +195,17 @@ async function afterTries(job: Job): Promise<Settled | undefined> {
   return { kind: 'parked' }
 }
 
-async function bringLate(job: Job, tool: AnyTool, input: unknown, late: Promise<Sent>): Promise<void> {
+/** An answer that comes after its deadline, or after the item was lost, is worth having: it settles the call without anyone. True: it is in the ledger. */
+export async function bringLate(attempt: Attempt, tool: AnyTool, input: unknown, key: string, late: Promise<Sent>): Promise<boolean> {
   const sent = await late
-  if (sent.kind !== 'returned') return
-  const kept = keepResult(tool, input, sent.value)
-  if (kept.kind !== 'misfit') await addEvidence(job.attempt.parts.ledger, job.attempt.run.id, job.action.key, { entry: '"answered after its deadline"', result: kept.text, undo: kept.undo })
+  if (sent.kind !== 'returned') return false
+  try {
+    const kept = keepResult(tool, input, sent.value)
+    if (kept.kind === 'misfit') return false
+    await addEvidence(attempt.parts.ledger, attempt.run.id, key, { entry: '"answered after its deadline"', result: kept.text, undo: kept.undo })
+    return true
+  } catch (error) {
+    attempt.parts.log('warn', `a late answer of ${tool.name} could not be kept: ${recordError(error).message}`, attempt.place)
+    return false
+  }
 }
