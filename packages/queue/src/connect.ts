@@ -128,6 +128,11 @@ export function connectQueue(options: QueueOptions): Queue {
       const found = await call('listing its queues', callMs, () => store.names(names.start))
       return found.filter((name) => name !== names.marker).map((name) => ({ name, channel: channelOf(name, names) }))
     },
+    boardQueue(name) {
+      if (closed !== undefined) throw new PawlError('QUEUE_CLOSED', 'The queue was closed. Connect a new one for the board.')
+      if (name.startsWith(names.start) && name !== names.marker) return store.queue(name)
+      throw new PawlError('BAD_QUEUE_NAME', `"${name.slice(0, 80)}" is no queue of this ledger: its queues begin with ${names.start}. Take one that names() lists.`)
+    },
     close() {
       closed ??= (async () => {
         await Promise.all([...subscriptions].map((subscription) => subscription.close(0)))

@@ -2,6 +2,7 @@
  * The doorbell. Nothing here is evidence of anything: a job says "look at this item", the ledger says what is true.
  * Both backends (redis, postgres) pass the same contract suite, `queue.testsuite.ts`.
  */
+import type { JobQueue } from './store.ts'
 
 /** All a job carries: ids only, never payloads. */
 export interface Doorbell {
@@ -59,9 +60,17 @@ export interface Queue {
   showRun(runId: string, title: string, progress: { done: number; failed: number; blocked: number; total: number }, ended: boolean): Promise<void>
   /** This ledger's queues that exist now, for the board. */
   names(): Promise<QueueName[]>
+  /**
+   * BullMQ's own object for one of `names`, for the board. It lives until the next outage and is then another: ask again
+   * rather than keep it, and never close it. Throws `BAD_QUEUE_NAME` for the queue of another ledger.
+   */
+  boardQueue(name: string): BoardQueue
   /** Closes the subscriptions too, without grace: close those first. Never rejects, never hangs; later calls reject with `QUEUE_CLOSED`. */
   close(): Promise<void>
 }
+
+/** Every member BullMQ's board tools use. */
+export type BoardQueue = JobQueue
 
 export interface QueueName {
   /** As BullMQ knows it. */

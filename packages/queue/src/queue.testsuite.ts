@@ -1,4 +1,5 @@
 /** What both backends promise. Run by `redis.test.ts` and `postgres.test.ts` against real servers. */
+import { boardContract } from './board.testsuite.ts'
 import { deliveryContract } from './delivery.testsuite.ts'
 import type { StoreUnderTest } from './ground.testsuite.ts'
 import { outageContract } from './outage.testsuite.ts'
@@ -8,4 +9,5 @@ export function queueContract(store: StoreUnderTest): void {
   deliveryContract(store)
   workerLifeContract(store)
   outageContract(store)
+  boardContract(store)
 }
