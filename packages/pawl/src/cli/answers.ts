@@ -1,0 +1,38 @@
+/** The exact commands that answer what waits for a person. Each carries what was shown, so that an answer never lands on a newer doubt. */
+import type { InboxItem } from '@pawl/client'
+import { plain, short, time } from './plain.ts'
+import type { Output } from './output.ts'
+import colors from 'picocolors'
+
+type Doubt = Extract<InboxItem, { kind: 'in_doubt' }>
+
+export function answersTo(entry: InboxItem): string[] {
+  if (entry.kind === 'blocked') {
+    return entry.verbs.map((verb) => `pawl run ${verb} ${entry.runId} --item ${entry.itemSeq}${verb === 'resume' && entry.reason === 'diverged' ? ' --new-calls' : ''}`)
+  }
+  const { action } = entry
+  const seen = `--attempt ${action.attempt} --evidence ${action.evidence.length}`
+  const flags = { happened: action.appliedEvidence === null ? "--happened --result '<JSON>'" : '--happened', did_not: '--did-not', abandon: '--abandon' }
+  return entry.answers.map((answer) => `pawl settle ${entry.runId} ${action.id} ${flags[answer]} ${seen}`)
+}
+
+export function showEntry(out: Output, entry: InboxItem): void {
+  const reason = entry.kind === 'in_doubt' ? 'in doubt' : `blocked: ${entry.reason}`
+  const kind = entry.kind === 'blocked' && entry.itemKind !== 'work' ? `${entry.itemKind} ` : ''
+  out.line(`${colors.yellow(reason)}  ${colors.bold(plain(entry.agent))}  run ${entry.runId}  ${kind}item ${entry.itemSeq} ${plain(entry.itemKey)}`)
+  if (entry.kind === 'in_doubt') showDoubt(out, entry)
+  else if (entry.detail !== null && entry.detail !== undefined) out.line(`  why       ${short(entry.detail, 300)}`)
+  for (const command of answersTo(entry)) out.line(`  ${colors.cyan(command)}`)
+  if (entry.kind === 'blocked' && entry.verbs.length === 0) out.line('  it goes on by itself when what it waits for is there')
+}
+
+/** Everything a person needs to look the call up at the receiver. */
+export function showDoubt(out: Output, { action, answers, answerableAt }: Doubt): void {
+  out.line(`  call      ${plain(action.tool)}@${plain(action.toolVersion)} (${action.effect}), action ${action.id}, attempt ${action.attempt}, sent ${time(action.startedAt)} UTC`)
+  out.line(`  key       ${plain(action.key)}`)
+  out.line(`  args      ${short(action.args, 2_000)}`)
+  out.line(`  evidence  ${action.evidence.length === 0 ? 'none' : ''}`)
+  for (const entry of action.evidence) out.line(`            ${short(entry, 2_000)}`)
+  if (action.appliedEvidence !== null) out.line(`  its result came late and proves that it happened: ${short(action.appliedEvidence, 500)}`)
+  else if (!answers.includes('did_not') && answerableAt !== null) out.line(`  "it did not" is taken from ${time(answerableAt)} UTC on: until then a late send could still follow`)
+}

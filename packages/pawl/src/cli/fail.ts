@@ -1,0 +1,39 @@
+/** How a command says that it could not: one sentence with the way out on stderr (with `--json` as a JSON line), and the exit code. */
+import { PawlError } from '@pawl/core'
+import { CommanderError } from 'commander'
+import colors from 'picocolors'
+import { exitOf } from './exit-codes.ts'
+
+/** What was typed cannot be meant; exit code 2. */
+export class UsageError extends PawlError {
+  constructor(message: string) {
+    super('USAGE', message, 'tell')
+  }
+}
+
+export function reportFailure(thrown: unknown, how: { json: boolean; verbose: boolean }): number {
+  // Commander has said it already.
+  if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? exitOf.ok : exitOf.usage
+  const { code, message, details } = explain(thrown)
+  process.stderr.write(how.json ? `${JSON.stringify({ code, message, details })}\n` : `${colors.red('pawl:')} ${message}\n`)
+  if (how.verbose && thrown instanceof Error) process.stderr.write(`${thrown.stack ?? ''}\n${thrown.cause === undefined ? '' : `caused by ${describe(thrown.cause)}\n`}`)
+  return thrown instanceof UsageError ? exitOf.usage : exitOf.failed
+}
+
+const describe = (cause: unknown): string => (cause instanceof Error ? (cause.stack ?? cause.message) : String(cause))
+
+/** Postgres' own refusals of a connection; their texts name the user or database, never the password. */
+const refusals: Readonly<Record<string, string>> = {
+  '28P01': 'Check user and password of DATABASE_URL (or --database).',
+  '28000': 'Check the user of DATABASE_URL (or --database) and what pg_hba.conf allows it.',
+  '3D000': 'Create the database, or correct its name in DATABASE_URL (or --database).',
+  '42501': 'Connect as the role that owns the ledger, or grant this one its rights.',
+}
+
+function explain(thrown: unknown): { code: string; message: string; details: Readonly<Record<string, unknown>> } {
+  if (thrown instanceof PawlError) return { code: thrown.code, message: thrown.message, details: thrown.details }
+  const { code } = (thrown ?? {}) as { code?: unknown }
+  const name = typeof code === 'string' ? code : 'UNEXPECTED'
+  const words = thrown instanceof Error ? thrown.message : String(thrown)
+  return { code: name, message: `${words.replace(/\.?$/, '.')} ${refusals[name] ?? 'Run it again with --verbose to see where this comes from.'}`, details: {} }
+}

@@ -1,0 +1,43 @@
+/** Turns what was typed into values; everything refused here is a `UsageError` that names the option. */
+import { readFileSync } from 'node:fs'
+import { InvalidArgumentError } from 'commander'
+import { UsageError } from './fail.ts'
+
+/** JSON as typed, `@file` for its content, `@-` for stdin. */
+export function readJson(given: string, option: string): unknown {
+  const text = given.startsWith('@') ? readText(given.slice(1), option) : given
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    const source = given.startsWith('@') ? `${option}: ${given.slice(1)}` : option
+    throw new UsageError(`${source} is not JSON (${error instanceof Error ? error.message : String(error)}). Quote it for your shell, like ${option} '{"name":"value"}', or write ${option} @file.json.`)
+  }
+}
+
+function readText(file: string, option: string): string {
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8')
+  } catch (error) {
+    throw new UsageError(`${option}: ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)}).`)
+  }
+}
+
+/** For `--label k=v`, given as often as there are labels. */
+export function collectLabel(given: string, before: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+  const at = given.indexOf('=')
+  if (at < 1) throw new InvalidArgumentError('Write it like --label team=billing.')
+  return { ...before, [given.slice(0, at)]: given.slice(at + 1) }
+}
+
+export const wholeNumber = (least: number, most: number) => (given: string): number => {
+  const n = Number(given)
+  if (given.trim() === '' || !Number.isInteger(n) || n < least || n > most) throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`)
+  return n
+}
+
+/** An argument that must be a number; commander has no place for a parser of required arguments that keeps the text. */
+export function numberArgument(given: string, name: string): number {
+  const n = Number(given)
+  if (!/^\d+$/.test(given) || !Number.isSafeInteger(n)) throw new UsageError(`${name} must be a whole number, as the lists show it; "${given.slice(0, 40)}" is not.`)
+  return n
+}

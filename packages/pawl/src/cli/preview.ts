@@ -1,0 +1,33 @@
+/** What a verb would do, in words. */
+import type { Preview } from '@pawl/client'
+import colors from 'picocolors'
+import type { Output } from './output.ts'
+import { cut, many } from './plain.ts'
+import { paintStatus } from './status.ts'
+
+const shown = 10
+
+export function showPreview(out: Output, preview: Preview): void {
+  const { verb, items } = preview
+  out.line(preview.isAllowed
+    ? `${colors.bold(verb)} of run ${preview.runId} (${paintStatus(preview.status)}) would do this; nothing was changed:`
+    : `${colors.bold(verb)} would be refused: run ${preview.runId} is ${paintStatus(preview.status)}.`)
+  if (!preview.isAllowed) return
+  if (items.again > 0) out.line(`  send ${many(items.again, 'item')} round again`)
+  if (items.stopped > 0) out.line(`  stop ${many(items.stopped, 'item')}`)
+  out.line(`  leave ${many(items.kept, 'finished item')} as ${items.kept === 1 ? 'it is' : 'they are'}`)
+  if (preview.skipped > 0) out.line(`  use the results of ${many(preview.skipped, 'committed call')} and send nothing for ${preview.skipped === 1 ? 'it' : 'them'}`)
+  list(out, 'call again', preview.calledAgain)
+  list(out, 'verify', preview.verified)
+  list(out, 'ask a person about', preview.asked)
+  list(out, 'undo, in this order', preview.undone)
+  list(out, 'leave standing, since nothing can take it back', preview.residue)
+  if (preview.isCut) out.line('  The lists show the first thousand of each only.')
+}
+
+function list(out: Output, what: string, calls: Preview['asked']): void {
+  if (calls.length === 0) return
+  out.line(`  ${what}: ${many(calls.length, 'call')}`)
+  for (const call of calls.slice(0, shown)) out.line(`    action ${call.action} of item ${call.itemSeq}, ${cut(call.tool, 40)} ${colors.dim(cut(call.key, 40))}: ${call.why}`)
+  if (calls.length > shown) out.line(`    and ${calls.length - shown} more (--json shows all)`)
+}

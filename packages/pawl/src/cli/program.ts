@@ -1,0 +1,54 @@
+/** The command tree, and one way through it: parse, run, give back the exit code. Commander neither exits nor prints by itself. */
+import { Command } from 'commander'
+import { readFileSync } from 'node:fs'
+import { addAudit } from '../commands/audit.ts'
+import { addDemo } from '../commands/demo.ts'
+import { addDoctor } from '../commands/doctor.ts'
+import { addInbox } from '../commands/inbox.ts'
+import { addLedger } from '../commands/ledger.ts'
+import { addMigrate } from '../commands/migrate.ts'
+import { addRun } from '../commands/run.ts'
+import { addSettle } from '../commands/settle.ts'
+import { addTools } from '../commands/tools.ts'
+import { addWorker } from '../commands/worker.ts'
+import { reportFailure } from './fail.ts'
+import { codeOf } from './leaf.ts'
+
+export async function runCommand(words: readonly string[]): Promise<number> {
+  const program = buildProgram()
+  try {
+    await program.parseAsync([...words], { from: 'user' })
+    return codeOf(program)
+  } catch (error) {
+    return reportFailure(error, { json: words.includes('--json'), verbose: words.includes('--verbose') })
+  }
+}
+
+function buildProgram(): Command {
+  const program = new Command('pawl')
+    .description('Resumable agent runs: a restart skips what is committed, settles what is in flight, continues the rest.')
+    .version(readVersion(), '--version')
+    .exitOverride()
+    .showHelpAfterError('(--help shows how it is used)')
+    .addHelpText('after', '\nExit codes: 0 ok · 1 failed · 2 used wrongly · 3 only items that wait for a person are left')
+  program.commandsGroup('Try it')
+  addDemo(program)
+  program.commandsGroup('Run it')
+  addWorker(program)
+  addMigrate(program)
+  program.commandsGroup('Work with runs')
+  addRun(program)
+  addInbox(program)
+  addSettle(program)
+  program.commandsGroup('Look closer')
+  addTools(program)
+  addAudit(program)
+  addDoctor(program)
+  addLedger(program)
+  return program
+}
+
+function readVersion(): string {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
+  return version
+}

@@ -1,0 +1,13 @@
+/** Waits for the signal that ends a service. The second one is for people who will not wait: it ends the process at once. */
+export function untilStopped(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    let isStopping = false
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.on(signal, () => {
+        if (isStopping) process.exit(1)
+        isStopping = true
+        resolve(signal)
+      })
+    }
+  })
+}

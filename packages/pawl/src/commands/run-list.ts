@@ -1,0 +1,48 @@
+import { runToWire } from '@pawl/client'
+import { RUN_STATUSES, type RunStatus } from '@pawl/core'
+import { Option, type Command } from 'commander'
+import { addLeaf } from '../cli/leaf.ts'
+import { addPagingOptions, sayMore, type PagingOptions } from '../cli/paging.ts'
+import { collectLabel } from '../cli/parse.ts'
+import { addPlaceOptions, openClient, type PlaceOptions } from '../cli/place.ts'
+import { time } from '../cli/plain.ts'
+import { paintStatus, statusOf } from '../cli/status.ts'
+
+interface ListOptions extends PlaceOptions, PagingOptions {
+  readonly agent?: string
+  readonly status?: RunStatus
+  readonly label?: Readonly<Record<string, string>>
+}
+
+/** `pawl run list`. JSON: `{ entries: Run[], cursor }`. */
+export function addRunList(parent: Command): void {
+  addLeaf<ListOptions>(parent, {
+    usage: 'list', about: 'the runs, newest first',
+    options: (command) => addPlaceOptions(addPagingOptions(command
+      .option('--agent <name>', 'only of this agent')
+      .addOption(new Option('--status <status>', 'only in this status').choices(RUN_STATUSES))
+      .option('--label <name=value>', 'only with this label; several must all match', collectLabel))),
+    async run({ options, out }) {
+      const client = await openClient(options, out)
+      try {
+        const page = await client.listRuns({ agent: options.agent, status: options.status, labels: options.label, limit: options.limit, cursor: options.cursor })
+        out.emit({ ...page, entries: page.entries.map(runToWire) })
+        if (page.entries.length === 0) out.line('No runs here. Start one with: pawl run start <agent> --input \'{}\'')
+        else {
+          out.table(columns, page.entries.map((run) => [
+            run.id, `${run.agent}@${run.agentVersion}`, statusOf(run), `${run.tally.done}/${run.tally.total}`, String(run.tally.failed), String(run.open.blocked),
+            time(run.createdAt), Object.entries(run.labels).map((pair) => pair.join('=')).join(' '),
+          ]))
+        }
+        sayMore(out, page.cursor)
+      } finally {
+        await client.close()
+      }
+    },
+  })
+}
+
+const columns = [
+  { name: 'run' }, { name: 'agent' }, { name: 'status', paint: paintStatus }, { name: 'done', align: 'right' }, { name: 'failed', align: 'right' },
+  { name: 'blocked', align: 'right' }, { name: 'created (UTC)' }, { name: 'labels' },
+] as const

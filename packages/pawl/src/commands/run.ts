@@ -1,0 +1,20 @@
+import type { Command } from 'commander'
+import { addRunActions } from './run-actions.ts'
+import { addRunItems } from './run-items.ts'
+import { addRunList } from './run-list.ts'
+import { addRunShow } from './run-show.ts'
+import { addRunStart } from './run-start.ts'
+import { addRunVerbs } from './run-verbs.ts'
+import { addRunWatch } from './run-watch.ts'
+
+/** `pawl run …`: everything about one run, or the list of them. */
+export function addRun(parent: Command): void {
+  const run = parent.command('run').description('start, look at and steer runs')
+  addRunStart(run)
+  addRunList(run)
+  addRunShow(run)
+  addRunWatch(run)
+  addRunItems(run)
+  addRunActions(run)
+  addRunVerbs(run)
+}

@@ -1,0 +1,53 @@
+/** Who works, what nobody works on, and what waits for a person. All from the ledger: it alone knows. */
+import { limits } from '@pawl/core'
+import type { AnyAgent } from '@pawl/harness'
+import { countBacklog, type Ledger } from '@pawl/ledger'
+import { z } from 'zod'
+import { many, plain } from '../cli/plain.ts'
+import { fail, ok, warn, type Finding } from './finding.ts'
+
+const workers = z.array(z.object({ host: z.string(), pid: z.number(), serves: z.array(z.string()), silentMs: z.coerce.number() }))
+const facts = z.object({ orphans: z.coerce.number(), sweeps: z.boolean() })
+
+export async function checkFleet(ledger: Ledger, agents: readonly AnyAgent[] | undefined): Promise<Finding[]> {
+  const live = workers.parse(await ledger.query(`select host, pid, serves, extract(epoch from clock_timestamp() - heartbeat_at) * 1000 as "silentMs"
+    from pawl.workers where heartbeat_at > clock_timestamp() - make_interval(secs => $1::double precision / 1000) order by started_at`, [limits.workerGoneAfterMs]))
+  const backlog = await countBacklog(ledger)
+  const [row] = await ledger.query(`select (select count(*) from pawl.items where status = 'in_progress' and lease_until < clock_timestamp()) as orphans,
+    exists (select 1 from pawl.sweeper where holder is not null and lease_until > clock_timestamp()) as sweeps`)
+  const { orphans, sweeps } = facts.parse(row)
+  const served = new Set(live.flatMap((worker) => worker.serves))
+  const waiting = backlog.filter((part) => part.due + part.delayed + part.inProgress > 0)
+  const blocked = backlog.reduce((sum, part) => sum + part.blocked, 0)
+  return [
+    checkWorkers(live, waiting.length > 0),
+    ...checkVersions(waiting.map((part) => ({ name: `${part.agent}@${part.agentVersion}`, n: part.due + part.delayed + part.inProgress })), served, agents),
+    live.length === 0 || sweeps
+      ? ok('sweeper', sweeps ? 'one worker sweeps' : 'no worker, so nobody sweeps')
+      : warn('sweeper', 'no worker sweeps right now', 'Ask again in some seconds. If it stays so, the workers do not reach the queue: see the line above about it.'),
+    orphans === 0
+      ? ok('orphans', 'no item is held by a worker that is gone')
+      : warn('orphans', `${many(orphans, 'item')} in progress under an ended lease`, live.length === 0 ? 'Start a worker: pawl worker' : 'The sweep hands them on within seconds; ask again. If it stays so, look at the workers\' logs.'),
+    blocked === 0 ? ok('blocked', 'no item waits for a person') : warn('blocked', `${many(blocked, 'item')} blocked`, 'pawl inbox'),
+  ]
+}
+
+function checkWorkers(live: z.infer<typeof workers>, isNeeded: boolean): Finding {
+  if (live.length === 0) {
+    return isNeeded
+      ? fail('workers', 'no worker is registered, and work is waiting', 'Start one: pawl worker')
+      : warn('workers', 'no worker is registered', 'Start one before the next run: pawl worker')
+  }
+  const silent = live.filter((worker) => worker.silentMs > 3 * limits.heartbeatEveryMs)
+  if (silent.length > 0) return warn('workers', `${silent.length} of ${many(live.length, 'worker')} silent for a while: ${silent.map((worker) => `pid ${worker.pid} on ${plain(worker.host)}`).join(', ')}`, 'If they are gone, others take their items over; if they hang, end them.')
+  const serves = [...new Set(live.flatMap((worker) => worker.serves))].toSorted()
+  return ok('workers', `${many(live.length, 'worker')} serve${live.length === 1 ? 's' : ''} ${plain(serves.join(', '))}`)
+}
+
+function checkVersions(waiting: readonly { name: string; n: number }[], served: ReadonlySet<string>, agents: readonly AnyAgent[] | undefined): Finding[] {
+  const alone = waiting.filter(({ name }) => !served.has(name))
+  const here = new Set((agents ?? []).flatMap((agent) => [agent.version, ...(agent.serves ?? [])].map((version) => `${agent.name}@${version}`)))
+  if (alone.length === 0) return [ok('versions', 'every run with work has a worker for its version')]
+  return alone.map(({ name, n }) => fail('versions', `${many(n, 'item')} of ${plain(name)} wait, and no live worker serves it`,
+    here.has(name) ? 'This folder\'s config has it: pawl worker' : 'Start workers that have it, or add the version to `serves` of a newer one.'))
+}
