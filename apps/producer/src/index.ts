@@ -1,1 +1,83 @@
-export {}
+/** The producer: accepts runs over HTTP, rings for their items, and is what pages and commands talk to. */
+import { createAdaptorServer } from '@hono/node-server'
+import { PawlError } from '@pawl/core'
+import { dispatchRun, loadConfig, type AnyAgent } from '@pawl/harness'
+import type { Server } from 'node:http'
+import pino, { type Logger } from 'pino'
+import { createApp } from './app.ts'
+import { connect, type Connections } from './connect.ts'
+import { isLoopback, readProducerEnv } from './env.ts'
+
+export interface ProducerOptions {
+  /** The variables of `.env.example`. */
+  readonly env: NodeJS.ProcessEnv
+  /** Default: those of the config that `PAWL_CONFIG` names. */
+  readonly agents?: readonly AnyAgent[]
+  /** A stream of items silent for this long counts as dead. Default 10 s. */
+  readonly streamAliveMs?: number
+  /** Work beside the HTTP (the split queue); stopped before the connections close. */
+  readonly onReady?: (parts: Connections & { readonly agents: readonly AnyAgent[]; readonly log: Logger }) => Promise<{ stop(): Promise<void> }>
+}
+
+export interface RunningProducer {
+  readonly url: string
+  close(): Promise<void>
+}
+
+const stopGraceMs = 5_000
+
+/** Throws a `PawlError` when the environment, a store, the schema or the port is not right. */
+export async function startProducer(options: ProducerOptions): Promise<RunningProducer> {
+  const env = readProducerEnv(options.env)
+  const log = pino({ level: env.PAWL_LOG_LEVEL, name: 'producer', base: { pid: process.pid } }, pino.destination(2))
+  const config = options.agents === undefined ? (await loadConfig(env.PAWL_CONFIG)).config : { agents: options.agents }
+  const connections = await connect(env, config, log)
+  const closing = new AbortController()
+  const app = createApp({
+    ledger: connections.ledger, agents: config.agents, tokens: env.PAWL_TOKENS, log, closing: closing.signal, streamAliveMs: options.streamAliveMs,
+    dispatch: (runId) => dispatchRun(connections, runId),
+    onDispatchError: (error, runId) => log.warn({ run: runId }, `not rung for; the sweep will: ${error instanceof Error ? error.message : String(error)}`),
+  })
+  // Streams may take long, so no limit on a whole request: bodies have their own deadlines (`read-json.ts`).
+  const server = createAdaptorServer({ fetch: app.fetch, serverOptions: { requestTimeout: 0, headersTimeout: 10_000 } }) as Server
+  try {
+    const port = await listen(server, env.PAWL_HOST, env.PAWL_PORT)
+    const beside = await options.onReady?.({ ...connections, agents: config.agents, log })
+    const url = `http://${env.PAWL_HOST.includes(':') ? `[${env.PAWL_HOST}]` : env.PAWL_HOST}:${port}`
+    log.info({ url, tokens: env.PAWL_TOKENS.length, open: isLoopback(env.PAWL_HOST) ? 'this machine' : 'the network' }, 'listening')
+    return {
+      url,
+      async close() {
+        closing.abort()
+        await stopListening(server)
+        await beside?.stop()
+        await connections.close()
+      },
+    }
+  } catch (error) {
+    await stopListening(server)
+    await connections.close()
+    throw error
+  }
+}
+
+function listen(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (cause: NodeJS.ErrnoException) => reject(new PawlError('CANNOT_LISTEN',
+      `The producer cannot listen on ${host}:${port} (${cause.code ?? cause.message}). ${cause.code === 'EADDRINUSE' ? 'Something else has the port: stop it, or set PAWL_PORT.' : 'Check PAWL_HOST and PAWL_PORT.'}`, 'crash', {}, { cause })))
+    server.listen(port, host, () => {
+      const address = server.address()
+      resolve(typeof address === 'object' && address !== null ? address.port : port)
+    })
+  })
+}
+
+/** Requests under way may end; whoever takes longer is cut off. */
+async function stopListening(server: Server): Promise<void> {
+  if (!server.listening) return
+  const closed = new Promise<void>((resolve) => { server.close(() => resolve()) })
+  server.closeIdleConnections()
+  const timer = setTimeout(() => server.closeAllConnections(), stopGraceMs)
+  await closed
+  clearTimeout(timer)
+}

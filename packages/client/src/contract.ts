@@ -8,6 +8,8 @@ export interface ItemSeed<P = unknown> {
   /** Unique in its run, 1 to 300 characters. */
   readonly key: string
   readonly payload: P
+  /** Where a streamed item stands in its source ("Line 12"), for what is said about it. */
+  readonly where?: string | undefined
 }
 
 export interface RunPolicyRequest {

@@ -16,6 +16,7 @@ const itemsPerChunk = 1_000
 const bytesPerChunk = 4_000_000
 
 type Items = AsyncIterable<ItemSeed> | Iterable<ItemSeed>
+type LocatedItem = EncodedItem & { readonly where: string }
 type Place = { readonly kind: 'open'; readonly runId: string; readonly streamNo: number } | { readonly kind: 'sealed'; readonly runId: string; readonly digest: string }
 
 export async function startRunFromStream(parts: Parts, header: StreamHeader, items: Items, idempotencyKey: string | undefined): Promise<StartedRun> {
@@ -74,20 +75,20 @@ async function bring(parts: Parts, place: Place & { kind: 'open' }, contract: An
   try {
     let n = 0
     let bytes = 0
-    let chunk: EncodedItem[] = []
+    let chunk: LocatedItem[] = []
     for await (const item of items) {
       n += 1
       if (n > limits.itemsPerRun) throw tooManyItems()
-      const encoded = encodeItem(contract, item, `Item ${n}`)
+      const encoded = encodeItem(contract, item, item.where ?? `Item ${n}`)
       digestItem(hash, item)
-      chunk.push(encoded)
+      chunk.push({ ...encoded, where: item.where ?? `Item ${n}` })
       bytes += encoded.payload.length
       if (chunk.length < itemsPerChunk && bytes < bytesPerChunk) continue
-      await append(ledger, runId, streamNo, chunk, n)
+      await append(ledger, runId, streamNo, chunk)
       chunk = []
       bytes = 0
     }
-    if (chunk.length > 0) await append(ledger, runId, streamNo, chunk, n)
+    if (chunk.length > 0) await append(ledger, runId, streamNo, chunk)
     await seal(ledger, runId, streamNo, hash.digest('hex'))
   } catch (error) {
     clearInterval(beats)
@@ -99,10 +100,12 @@ async function bring(parts: Parts, place: Place & { kind: 'open' }, contract: An
   }
 }
 
-async function append(ledger: Ledger, runId: string, streamNo: number, chunk: readonly EncodedItem[], n: number): Promise<void> {
+async function append(ledger: Ledger, runId: string, streamNo: number, chunk: readonly LocatedItem[]): Promise<void> {
   const { outcome, duplicates } = await appendItems(ledger, runId, streamNo, chunk)
-  if (outcome === 'duplicate') throw duplicateKeys(duplicates ?? [], `Items ${n - chunk.length + 1} to ${n}: `)
   if (outcome === 'closed') throw takenOver(runId)
+  if (outcome === 'added') return
+  const last = chunk.findLast((item) => item.key === duplicates?.[0])
+  throw duplicateKeys(duplicates ?? [], last === undefined ? '' : `${last.where}: `)
 }
 
 /** A seal whose answer was lost is written again; if that finds the stream closed, the first one did it. */

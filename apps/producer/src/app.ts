@@ -1,0 +1,62 @@
+/** The producer's HTTP, without a socket: who may ask, what is counted, how a refusal looks, and the routes. */
+import { OpenAPIHono } from '@hono/zod-openapi'
+import type { AnyAgentContract } from '@pawl/client'
+import { PawlError } from '@pawl/core'
+import type { Ledger } from '@pawl/ledger'
+import type { Logger } from 'pino'
+import { isLoopback } from './env.ts'
+import { problemOf, problemResponse } from './problems.ts'
+import type { App, AppEnv } from './route.ts'
+import { addDocRoutes } from './routes/docs.ts'
+import { addEventRoutes } from './routes/events.ts'
+import { addOperationRoutes, makeMetrics } from './routes/operations.ts'
+import { addRunRoutes } from './routes/runs.ts'
+import { addVerbRoutes } from './routes/verbs.ts'
+import type { Token } from './tokens.ts'
+
+export interface Services {
+  readonly ledger: Ledger
+  readonly agents: readonly AnyAgentContract[]
+  readonly tokens: readonly Token[]
+  readonly log: Logger
+  readonly dispatch: (runId: string) => Promise<void>
+  readonly onDispatchError: (error: unknown, runId: string) => void
+  readonly streamAliveMs: number | undefined
+  /** Aborts when the producer stops: event streams end. */
+  readonly closing: AbortSignal
+}
+
+export function createApp(services: Services): App {
+  const app = new OpenAPIHono<AppEnv>()
+  const metrics = makeMetrics(services)
+  app.use(async (c, next) => {
+    if (services.tokens.length === 0) refuseForeigners(c.req.header('host'), c.req.header('origin'))
+    await next()
+    metrics.requests.inc({ method: c.req.method, route: c.get('route') ?? 'other', status: String(c.res.status) })
+    c.header('x-content-type-options', 'nosniff')
+    if (!c.res.headers.has('cache-control')) c.header('cache-control', 'no-store')
+  })
+  app.onError((error) => problemResponse(problemOf(error, services.log)))
+  app.notFound((c) => problemResponse(problemOf(new PawlError('NOT_FOUND', `There is no ${c.req.method} ${c.req.path.slice(0, 200)}. The API is described at /docs.`), services.log)))
+  addOperationRoutes(app, services, metrics)
+  addRunRoutes(app, services)
+  addEventRoutes(app, services)
+  addVerbRoutes(app, services)
+  addDocRoutes(app)
+  return app
+}
+
+/** Without tokens the loopback address is the only guard, and a page in a browser of this machine could pass it: by its own form, or by a name that points here. */
+function refuseForeigners(host: string | undefined, origin: string | undefined): void {
+  const name = nameOf(`http://${host ?? ''}`)
+  if (name === undefined || !isLoopback(name)) throw new PawlError('FOREIGN_ORIGIN', 'Without PAWL_TOKENS only requests to 127.0.0.1 or localhost are taken. Use that address, or set tokens.')
+  if (origin !== undefined && origin !== `http://${host}`) throw new PawlError('FOREIGN_ORIGIN', 'Without PAWL_TOKENS requests from other web pages are refused. Set tokens to call from a page.')
+}
+
+function nameOf(url: string): string | undefined {
+  try {
+    return new URL(url).hostname
+  } catch {
+    return undefined
+  }
+}

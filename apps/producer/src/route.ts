@@ -1,0 +1,102 @@
+/**
+ * One way to declare a route: its scope, what it takes and what it answers, said once, for the handler's types, the check and the OpenAPI document.
+ * Hono's own validators are not used for bodies: they parse before the body's size, time, depth and numbers were looked at.
+ */
+import type { HttpBindings } from '@hono/node-server'
+import type { OpenAPIHono } from '@hono/zod-openapi'
+import { createClient, type PawlClient } from '@pawl/client'
+import { PawlError } from '@pawl/core'
+import type { Context } from 'hono'
+import { z } from 'zod'
+import type { Services } from './app.ts'
+import { problemSchema } from './problems.ts'
+import { readJson } from './read-json.ts'
+import { authenticate, requireScope, type Caller, type Scope } from './tokens.ts'
+
+export type AppEnv = { Bindings: HttpBindings; Variables: { route?: string } }
+export type App = OpenAPIHono<AppEnv>
+
+export interface RouteCall<P, Q, B> {
+  readonly c: Context<AppEnv>
+  readonly params: P
+  readonly query: Q
+  readonly body: B
+  readonly caller: Caller
+  /** In the caller's namespace and name. */
+  readonly pawl: PawlClient
+}
+
+export interface Route<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> {
+  readonly method: 'get' | 'post'
+  /** With `{name}` for parameters. */
+  readonly path: string
+  readonly scope: Scope
+  readonly summary: string
+  readonly params?: P
+  readonly query?: Q
+  /** Absent: the handler reads the body itself, or there is none. */
+  readonly body?: B
+  /** For the document: what a handler that reads the body itself takes. */
+  readonly bodies?: Readonly<Record<string, { schema: z.ZodType }>>
+  readonly answer: { readonly description: string; readonly type?: string; readonly schema: z.ZodType }
+  readonly handle: (call: RouteCall<z.infer<P>, z.infer<Q>, z.infer<B>>) => Promise<Response>
+}
+
+const none = z.object({})
+
+export function addRoute<P extends z.ZodType = typeof none, Q extends z.ZodType = typeof none, B extends z.ZodType = typeof none>(app: App, services: Services, route: Route<P, Q, B>): void {
+  document(app, route)
+  app.on(route.method, route.path.replaceAll(/\{(\w+)\}/g, ':$1'), async (c) => {
+    c.set('route', route.path)
+    const caller = authenticate(services.tokens, c.req.header('authorization'))
+    requireScope(caller, route.scope)
+    const { ledger, agents, dispatch, onDispatchError, streamAliveMs } = services
+    return await route.handle({
+      c, caller,
+      params: check('path', route.params ?? none, c.req.param()) as z.infer<P>,
+      query: check('query', route.query ?? none, c.req.query()) as z.infer<Q>,
+      body: (route.body === undefined ? {} : check('body', route.body, await bodyOf(c))) as z.infer<B>,
+      pawl: createClient({ ledger, agents, namespace: caller.namespace, actor: caller.name, dispatch, onDispatchError, streamAliveMs }),
+    })
+  })
+}
+
+/** An empty body stands for an empty object. */
+async function bodyOf(c: Context<AppEnv>): Promise<unknown> {
+  const { incoming } = c.env
+  const length = incoming.headers['content-length']
+  if (incoming.headers['transfer-encoding'] === undefined && (length === undefined || length === '0')) return {}
+  requireType(c, 'application/json')
+  return await readJson(incoming)
+}
+
+export function requireType(c: Context<AppEnv>, type: string): void {
+  const given = c.req.header('content-type')?.split(';')[0]?.trim().toLowerCase()
+  const encoding = c.req.header('content-encoding')
+  if (given !== type || (encoding !== undefined && encoding !== 'identity')) {
+    throw new PawlError('UNSUPPORTED_MEDIA_TYPE', `The body must be ${type}, not compressed. Set Content-Type: ${type}.`)
+  }
+}
+
+export function check<S extends z.ZodType>(what: string, schema: S, value: unknown): z.infer<S> {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  const issue = parsed.error.issues[0]
+  throw new PawlError('BAD_REQUEST', `${[what, ...(issue?.path ?? [])].join('.')}: ${issue?.message ?? 'does not fit'}. The API is described at /docs.`)
+}
+
+function document<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType>(app: App, route: Route<P, Q, B>): void {
+  const bodies = route.bodies ?? (route.body === undefined ? undefined : { 'application/json': { schema: route.body } })
+  app.openAPIRegistry.registerPath({
+    method: route.method, path: route.path, summary: route.summary, security: [{ token: [route.scope] }],
+    request: {
+      ...(route.params instanceof z.ZodObject ? { params: route.params } : {}),
+      ...(route.query instanceof z.ZodObject ? { query: route.query } : {}),
+      ...(bodies === undefined ? {} : { body: { content: bodies } }),
+    },
+    responses: {
+      200: { description: route.answer.description, content: { [route.answer.type ?? 'application/json']: { schema: route.answer.schema } } },
+      default: { description: 'A refusal: `code` is stable, `detail` says what to do.', content: { 'application/problem+json': { schema: problemSchema } } },
+    },
+  })
+}

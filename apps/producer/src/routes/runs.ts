@@ -1,0 +1,94 @@
+/** Starting runs and looking at them. */
+import { actionSchema, actionToWire, fromWire, itemSchema, itemToWire, pageSchema, runSchema, runToWire, startedSchema, type StartedRun } from '@pawl/client'
+import { ACTION_STATUSES, ITEM_KINDS, ITEM_STATUSES, PawlError, RUN_STATUSES } from '@pawl/core'
+import { z } from 'zod'
+import type { Services } from '../app.ts'
+import { readJson } from '../read-json.ts'
+import { readRunStream } from '../read-lines.ts'
+import { addRoute, check, requireType, type App, type RouteCall } from '../route.ts'
+import { numberText, pageQuery, runParams, startBody } from '../schemas.ts'
+
+export function addRunRoutes(app: App, services: Services): void {
+  addRoute(app, services, {
+    method: 'post', path: '/v1/runs', scope: 'run', summary: 'Start a run. Send an Idempotency-Key, and a repeated request is the same run.',
+    bodies: { 'application/json': { schema: startBody }, 'application/x-ndjson': { schema: z.string() } },
+    answer: { description: 'The run is in the ledger: 201 when it is new, 200 when the key named it already.', schema: startedSchema },
+    handle: async (call) => startedResponse(await start(call)),
+  })
+  addRoute(app, services, {
+    method: 'get', path: '/v1/runs', scope: 'read', summary: 'Runs, newest first. `label` is name:value, or a JSON object of several.',
+    query: z.strictObject({ ...pageQuery, agent: z.string().optional(), status: z.enum(RUN_STATUSES).optional(), label: z.string().optional() }),
+    answer: { description: 'A page of runs.', schema: pageSchema(runSchema) },
+    handle: async ({ c, query: { label, ...filter }, pawl }) => {
+      const page = await pawl.listRuns({ ...filter, labels: labelsOf(label) })
+      return c.json({ ...page, entries: page.entries.map(runToWire) })
+    },
+  })
+  addRoute(app, services, {
+    method: 'get', path: '/v1/runs/{run}', scope: 'read', summary: 'One run with its counts.', params: runParams,
+    answer: { description: 'The run.', schema: runSchema },
+    handle: async ({ c, params, pawl }) => c.json(runToWire(await pawl.getRun(params.run))),
+  })
+  addRoute(app, services, {
+    method: 'get', path: '/v1/runs/{run}/items', scope: 'read', summary: 'Items of a run. Values over 64 kB are left out.', params: runParams,
+    query: z.strictObject({ ...pageQuery, status: z.enum(ITEM_STATUSES).optional(), kind: z.enum(ITEM_KINDS).optional() }),
+    answer: { description: 'A page of items.', schema: pageSchema(itemSchema) },
+    handle: async ({ c, params, query, pawl }) => {
+      const page = await pawl.listItems(params.run, query)
+      return c.json({ ...page, entries: page.entries.map(itemToWire) })
+    },
+  })
+  addRoute(app, services, {
+    method: 'get', path: '/v1/runs/{run}/items/{seq}', scope: 'read', summary: 'One item.', params: runParams.extend({ seq: numberText }),
+    answer: { description: 'The item.', schema: itemSchema },
+    handle: async ({ c, params, pawl }) => c.json(itemToWire(await pawl.getItem(params.run, params.seq))),
+  })
+  addRoute(app, services, {
+    method: 'get', path: '/v1/runs/{run}/actions', scope: 'read', summary: 'Actions of a run, or of one item. Values over 64 kB are left out.', params: runParams,
+    query: z.strictObject({ ...pageQuery, itemSeq: numberText.optional(), status: z.enum(ACTION_STATUSES).optional() }),
+    answer: { description: 'A page of actions.', schema: pageSchema(actionSchema) },
+    handle: async ({ c, params, query, pawl }) => {
+      const page = await pawl.listActions(params.run, query)
+      return c.json({ ...page, entries: page.entries.map(actionToWire) })
+    },
+  })
+}
+
+async function start({ c, pawl }: RouteCall<unknown, unknown, unknown>): Promise<StartedRun> {
+  const key = keyOf(c.req.header('idempotency-key'))
+  if (c.req.header('content-type')?.toLowerCase().startsWith('application/x-ndjson')) {
+    requireType(c, 'application/x-ndjson')
+    const { header, items } = await readRunStream(c.env.incoming)
+    return await pawl.startRunFromStream({ ...header, input: fromWire(header.input) }, items, { idempotencyKey: key })
+  }
+  requireType(c, 'application/json')
+  const { agent, input, items, ...options } = check('body', startBody, await readJson(c.env.incoming))
+  return await pawl.startRun(agent, fromWire(input), {
+    ...options, idempotencyKey: key, items: items?.map((item) => ({ key: item.key, payload: fromWire(item.payload) })),
+  })
+}
+
+const startedResponse = (started: StartedRun): Response =>
+  Response.json(started, { status: started.isNew ? 201 : 200, headers: { location: `/v1/runs/${started.id}` } })
+
+/** Header values are bytes to Node; a key that is UTF-8 is read as such. */
+function keyOf(header: string | undefined): string | undefined {
+  if (header === undefined) return undefined
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(header, 'latin1'))
+  } catch {
+    return header
+  }
+}
+
+function labelsOf(text: string | undefined): Record<string, string> | undefined {
+  if (text === undefined) return undefined
+  try {
+    if (text.startsWith('{')) return z.record(z.string(), z.string()).parse(JSON.parse(text))
+  } catch {
+    throw new PawlError('BAD_LABELS', 'label must be name:value, or a JSON object of texts.')
+  }
+  const at = text.indexOf(':')
+  if (at < 1) throw new PawlError('BAD_LABELS', 'label must be name:value, or a JSON object of texts.')
+  return { [text.slice(0, at)]: text.slice(at + 1) }
+}

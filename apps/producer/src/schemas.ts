@@ -1,0 +1,27 @@
+/** What requests may hold; strict, so that a misspelt member is named and not ignored. */
+import { doubtAnswers } from '@pawl/client'
+import { FAILURE_POLICIES } from '@pawl/core'
+import { z } from 'zod'
+
+export const startFields = {
+  agent: z.string(),
+  version: z.string().optional(),
+  input: z.unknown().optional(),
+  labels: z.record(z.string(), z.string()).optional(),
+  policy: z.strictObject({
+    onFailure: z.enum(FAILURE_POLICIES).optional(), maxFailures: z.number().int().min(1).optional(), maxConcurrency: z.number().int().min(1).optional(),
+  }).optional(),
+}
+
+export const startBody = z.strictObject({ ...startFields, items: z.array(z.strictObject({ key: z.string(), payload: z.unknown() })).optional() })
+export const verbBody = z.strictObject({ reason: z.string().max(2_000).optional() })
+export const settleBody = z.strictObject({
+  answer: z.enum(doubtAnswers), result: z.unknown().optional(), attempt: z.number().int().min(1), evidence: z.number().int().min(0), note: z.string().max(2_000).optional(),
+})
+export const releaseBody = z.strictObject({ note: z.string().max(2_000).optional(), newCalls: z.boolean().optional() })
+
+const number = z.string().regex(/^\d{1,15}$/, 'must be a whole number').transform(Number)
+export const pageQuery = { cursor: z.string().max(500).optional(), limit: number.pipe(z.number().min(1).max(1_000)).optional() }
+export const numberText = number
+export const dryRunQuery = z.strictObject({ dryRun: z.enum(['true', 'false']).optional() })
+export const runParams = z.object({ run: z.string() })

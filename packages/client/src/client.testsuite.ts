@@ -1,0 +1,298 @@
+/** What every `PawlClient` does, direct or over HTTP: one suite, and the agents it runs with. */
+import { newId, PawlError } from '@pawl/core'
+import { blockItem, claimItems, settleAction, type Ledger } from '@pawl/ledger'
+import { defineTool } from '@pawl/tools'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import type { AgentContract } from './agents.ts'
+import type { ItemSeed, PawlClient } from './contract.ts'
+
+const pay = defineTool({
+  name: 'pay', version: '1', description: 'pays', effect: 'non-idempotent', inputSchema: z.object({ to: z.string() }), outputSchema: z.object({ receipt: z.string() }),
+  execute: async () => ({ receipt: 'r' }),
+})
+
+export const mailing: AgentContract<{ recipients: string[] }, { to: string }> & { tools: { pay: typeof pay } } = {
+  name: 'mailing', version: '1', inputSchema: z.object({ recipients: z.array(z.string()) }), payloadSchema: z.object({ to: z.string() }), tools: { pay },
+  split: (input: { recipients: string[] }) => input.recipients.map((to) => ({ key: to, payload: { to } })),
+}
+/** Takes any value and has no split. */
+export const stock: AgentContract<unknown, unknown> & { tools: Record<string, never> } = {
+  name: 'stock', version: '1', inputSchema: z.unknown(), payloadSchema: z.unknown(), tools: {},
+}
+
+export interface Opened {
+  readonly client: PawlClient
+  /** The same ledger, for bringing it into a state. */
+  readonly ledger: Ledger
+  readonly actor: string
+}
+
+const refused = async (call: Promise<unknown>): Promise<PawlError> => {
+  try {
+    await call
+  } catch (error) {
+    if (error instanceof PawlError) return error
+    throw error
+  }
+  throw new Error('it was not refused')
+}
+
+const seeds = (n: number): ItemSeed[] => Array.from({ length: n }, (_, i) => ({ key: `item-${i}`, payload: { n: i } }))
+
+export function describeClient(name: string, open: () => Promise<Opened>): void {
+  describe(name, () => {
+    let client: PawlClient
+    let ledger: Ledger
+    let actor: string
+    beforeAll(async () => { ({ client, ledger, actor } = await open()) })
+
+    const countRuns = async (): Promise<number> => (await ledger.query<{ n: number }>('select count(*)::integer as n from pawl.runs'))[0]?.n ?? -1
+    const startOf = async (n: number): Promise<string> => (await client.startRun('stock', null, { items: seeds(n) })).id
+
+    test('a run of an agent with a split waits for it, with its input kept', async () => {
+      const { id, isNew } = await client.startRun(mailing, { recipients: ['a', 'b'] }, { labels: { team: 'red' } })
+      const run = await client.getRun(id)
+      expect({ isNew, status: run.status, input: run.input, labels: run.labels, by: run.createdBy }).toEqual({
+        isNew: true, status: 'splitting', input: { recipients: ['a', 'b'] }, labels: { team: 'red' }, by: actor,
+      })
+      expect((await client.listItems(id)).entries.map((item) => item.kind)).toEqual(['split'])
+    })
+
+    test('items given with the request are there in order, with values JSON does not have', async () => {
+      const payload = { at: new Date('2026-01-02T03:04:05Z'), big: 5_810_142_810_638_157_171n, bytes: new Uint8Array([0, 255]), text: 'a\u0000b', $encoded: 'mine' }
+      const { id } = await client.startRun('stock', payload, { items: [{ key: 'z', payload }, { key: 'a', payload: null }, { key: '../x:1', payload: { $encoded: 'x' } }] })
+      const { entries } = await client.listItems(id)
+      expect(entries.map((item) => item.key)).toEqual(['z', 'a', '../x:1'])
+      expect(entries.map((item) => item.payload)).toEqual([payload, null, { $encoded: 'x' }])
+      expect((await client.getRun(id)).input).toEqual(payload)
+    })
+
+    test('a run without items is a run', async () => {
+      const { id } = await client.startRun('stock', 1, { items: [] })
+      expect((await client.getRun(id)).tally.total).toBe(0)
+    })
+
+    test.each([['a uuid', newId()], ['255 characters', 'k'.repeat(255)], ['text beyond ASCII', 'clé-日本-🔑']])('20 parallel starts with one key, %s, are one run', async (_, idempotencyKey) => {
+      const started = await Promise.all(Array.from({ length: 20 }, () => client.startRun('stock', { a: 1, b: 2 }, { items: seeds(30), idempotencyKey })))
+      expect(new Set(started.map((run) => run.id)).size).toBe(1)
+      expect(started.filter((run) => run.isNew)).toHaveLength(1)
+      expect((await client.getRun(started[0]?.id ?? '')).tally.total).toBe(30)
+    })
+
+    test('the order of an input’s members does not make it another request', async () => {
+      const first = await client.startRun('stock', { a: 1, b: 2 }, { items: [], idempotencyKey: 'order' })
+      expect(await client.startRun('stock', { b: 2, a: 1 }, { items: [], idempotencyKey: 'order' })).toEqual({ id: first.id, isNew: false })
+    })
+
+    test('the same key with another request is refused and starts nothing', async () => {
+      const { id } = await client.startRun('stock', 1, { items: seeds(2), idempotencyKey: 'conflict' })
+      const before = await countRuns()
+      const errors = await Promise.all([
+        client.startRun('stock', 2, { items: seeds(2), idempotencyKey: 'conflict' }),
+        client.startRun('stock', 1, { items: seeds(3), idempotencyKey: 'conflict' }),
+        client.startRun('stock', 1, { items: seeds(2), idempotencyKey: 'conflict', labels: { a: 'b' } }),
+        client.startRunFromStream({ agent: 'stock', input: 1 }, seeds(3), { idempotencyKey: 'conflict' }),
+      ].map(refused))
+      for (const error of errors) expect(error).toMatchObject({ code: 'IDEMPOTENCY_CONFLICT', message: expect.stringContaining(id) as string })
+      expect(await countRuns()).toBe(before)
+    })
+
+    test('a streamed request is the same request as a whole one', async () => {
+      const whole = await client.startRun('stock', { x: 1 }, { items: seeds(5), idempotencyKey: 'whole-or-stream' })
+      expect(await client.startRunFromStream({ agent: 'stock', input: { x: 1 } }, seeds(5), { idempotencyKey: 'whole-or-stream' })).toEqual({ id: whole.id, isNew: false })
+    })
+
+    const cyclic: Record<string, unknown> = {}
+    cyclic['self'] = cyclic
+    let deep: unknown = 1
+    for (let i = 0; i < 600; i++) deep = [deep]
+    test.each<[string, string, RegExp, () => Promise<unknown>]>([
+      ['an unknown agent', 'UNKNOWN_AGENT', /"mialing".*"mailing", "stock"/s, () => client.startRun('mialing', {})],
+      ['an unknown version', 'UNKNOWN_VERSION', /"9".*"1"/s, () => client.startRun('mailing', { recipients: [] }, { version: '9' })],
+      ['an input of the wrong type', 'BAD_INPUT', /input\.recipients\.1.*string/, () => client.startRun('mailing', { recipients: ['a', 2] })],
+      ['a payload of the wrong type', 'BAD_PAYLOAD', /Item 2 \("b"\): payload\.to.*string/, () => client.startRun('mailing', { recipients: [] }, { items: [{ key: 'a', payload: { to: 'a' } }, { key: 'b', payload: { to: 1 } }] })],
+      ['no items for an agent without split', 'ITEMS_NEEDED', /pass items/, () => client.startRun('stock', 1)],
+      ['the same item key twice', 'DUPLICATE_KEYS', /"item-1"/, () => client.startRun('stock', 1, { items: [...seeds(3), { key: 'item-1', payload: 0 }] })],
+      ['an empty item key', 'BAD_ITEM_KEY', /Item 1/, () => client.startRun('stock', 1, { items: [{ key: '', payload: 0 }] })],
+      ['an item key of 301 characters', 'BAD_ITEM_KEY', /301/, () => client.startRun('stock', 1, { items: [{ key: 'k'.repeat(301), payload: 0 }] })],
+      ['an item key with NUL', 'BAD_ITEM_KEY', /Item 1/, () => client.startRun('stock', 1, { items: [{ key: 'a\u0000', payload: 0 }] })],
+      ['an item key with a lone surrogate', 'BAD_ITEM_KEY', /Item 1/, () => client.startRun('stock', 1, { items: [{ key: '\ud800', payload: 0 }] })],
+      ['a payload over its limit', 'TOO_LARGE', /"big".*1000000/, () => client.startRun('stock', 1, { items: [{ key: 'big', payload: 'x'.repeat(1_000_001) }] })],
+      ['an input over its limit', 'TOO_LARGE', /input.*1000000/, () => client.startRun('stock', 'x'.repeat(1_000_001), { items: [] })],
+      ['a value that contains itself', 'UNSTORABLE', /contains itself/, () => client.startRun('stock', cyclic, { items: [] })],
+      ['a value that cannot be kept', 'UNSTORABLE', /function/, () => client.startRun('stock', { f: () => 1 }, { items: [] })],
+      ['a value that nests too deep', '', /deeper than 500/, () => client.startRun('stock', deep, { items: [] })],
+      ['an empty key', 'BAD_IDEMPOTENCY_KEY', /1 to 255/, () => client.startRun('stock', 1, { items: [], idempotencyKey: '' })],
+      ['a key of 256 characters', 'BAD_IDEMPOTENCY_KEY', /1 to 255/, () => client.startRun('stock', 1, { items: [], idempotencyKey: 'k'.repeat(256) })],
+      ['a policy that is none', '', /onFailure/, () => client.startRun('stock', 1, { items: [], policy: { onFailure: 'explode' as 'hold' } })],
+      ['a label with NUL', 'BAD_LABELS', /labels/, () => client.startRun('stock', 1, { items: [], labels: { a: '\u0000' } })],
+    ])('%s is refused with the way out and leaves nothing behind', async (_, code, sentence, start) => {
+      const before = await countRuns()
+      const error = await refused(start())
+      expect(error.message).toMatch(sentence)
+      if (code !== '') expect(error.code).toBe(code)
+      expect(await countRuns()).toBe(before)
+    })
+
+    test('a stream of 2,500 items is there as a whole, in order', async () => {
+      const { id, isNew } = await client.startRunFromStream({ agent: 'stock', input: 'in', labels: { big: 'yes' } }, seeds(2_500), { idempotencyKey: 'stream' })
+      expect(isNew).toBe(true)
+      const run = await client.getRun(id)
+      expect({ total: run.tally.total, status: run.status, input: run.input }).toEqual({ total: 2_500, status: 'running', input: 'in' })
+      const keys: string[] = []
+      let cursor: string | undefined
+      do {
+        const page = await client.listItems(id, { limit: 700, cursor })
+        keys.push(...page.entries.map((item) => item.key))
+        cursor = page.cursor ?? undefined
+      } while (cursor !== undefined)
+      expect(keys).toEqual(seeds(2_500).map((seed) => seed.key))
+      expect(await client.startRunFromStream({ agent: 'stock', input: 'in', labels: { big: 'yes' } }, seeds(2_500), { idempotencyKey: 'stream' })).toEqual({ id, isNew: false })
+    })
+
+    test.each<[string, string, RegExp, ItemSeed[]]>([
+      ['a key it brought a thousand items before', 'DUPLICATE_KEYS', /"item-7"/, [...seeds(1_500), { key: 'item-7', payload: 1 }]],
+      ['an item key that cannot be kept', 'BAD_ITEM_KEY', /1501|1502/, [...seeds(1_500), { key: 'x'.repeat(301), payload: 1 }]],
+    ])('a stream with %s leaves nothing behind, its key included', async (_, code, sentence, items) => {
+      const before = await countRuns()
+      const error = await refused(client.startRunFromStream({ agent: 'stock' }, items, { idempotencyKey: 'bad-stream' }))
+      expect(error.code).toBe(code)
+      expect(error.message).toMatch(sentence)
+      expect(await countRuns()).toBe(before)
+      const { id } = await client.startRunFromStream({ agent: 'stock' }, seeds(3), { idempotencyKey: 'bad-stream' })
+      expect((await client.getRun(id)).tally.total).toBe(3)
+      await ledger.query(`delete from pawl.run_keys where key = 'bad-stream'`)
+    })
+
+    test('pages of runs neither repeat nor skip while new runs arrive', async () => {
+      const labels = { paging: newId() }
+      const ids: string[] = []
+      for (let i = 0; i < 5; i++) ids.push((await client.startRun('stock', i, { items: [], labels })).id)
+      const first = await client.listRuns({ labels, limit: 2 })
+      await client.startRun('stock', 'new', { items: [], labels })
+      const second = await client.listRuns({ labels, limit: 2, cursor: first.cursor ?? '' })
+      const third = await client.listRuns({ labels, limit: 2, cursor: second.cursor ?? '' })
+      expect([...first.entries, ...second.entries, ...third.entries].map((run) => run.id)).toEqual(ids.toReversed())
+      expect(third.cursor).toBeNull()
+      expect((await client.listRuns({ labels, agent: 'mailing' })).entries).toEqual([])
+      expect((await client.listRuns({ labels, status: 'running' })).entries).toHaveLength(6)
+    })
+
+    test('a cursor or limit that is none is refused', async () => {
+      expect((await refused(client.listRuns({ cursor: 'x' }))).code).toBe('BAD_CURSOR')
+      expect((await refused(client.listRuns({ limit: 0 }))).message).toMatch(/limit/)
+    })
+
+    test('values over 64 kB are left out of lists and whole where one is asked for', async () => {
+      const big = 'y'.repeat(100_000)
+      const { id } = await client.startRun('stock', null, { items: [{ key: 'big', payload: big }] })
+      const [listed] = (await client.listItems(id)).entries
+      expect(listed?.payload).toEqual({ $pawl: 'omitted', bytes: 100_002 })
+      expect((await client.getItem(id, listed?.seq ?? -1)).payload).toBe(big)
+    })
+
+    test('ids that name nothing get one and the same answer', async () => {
+      for (const id of [newId(), 'nonsense', '../../etc', '%00']) {
+        const errors = await Promise.all([client.getRun(id), client.listItems(id), client.getItem(id, 1), client.listActions(id), client.listEvents(id), client.pause(id), client.resume(id), client.cancel(id), client.compensate(id)].map(refused))
+        expect(new Set(errors.map((error) => error.code))).toEqual(new Set(['NOT_FOUND']))
+      }
+      const id = await startOf(1)
+      expect((await refused(client.getItem(id, 99))).code).toBe('NOT_FOUND')
+      expect((await refused(client.settle(id, 99, { answer: 'abandon', attempt: 1, evidence: 0 }))).code).toBe('NOT_FOUND')
+    })
+
+    test('pause, resume and cancel change the run, name the actor, and are refused in the wrong state', async () => {
+      const id = await startOf(2)
+      expect(await client.pause(id)).toMatchObject({ dryRun: false, runId: id })
+      expect((await client.getRun(id)).paused).toBe(true)
+      expect(await client.resume(id)).toMatchObject({ dryRun: false, reopened: 0 })
+      expect((await client.getRun(id)).paused).toBe(false)
+      expect(await client.cancel(id, { reason: 'enough' })).toMatchObject({ status: 'cancelled', unsettled: 0 })
+      expect(await refused(client.pause(id))).toMatchObject({ code: 'WRONG_STATE', message: expect.stringContaining('cancelled') as string, details: { status: 'cancelled' } })
+      expect((await refused(client.cancel(id))).code).toBe('WRONG_STATE')
+      const events = await client.listEvents(id)
+      expect(events.map((event) => event.kind)).toEqual(['run.created', 'run.sealed', 'run.paused', 'run.resumed', 'run.ended'])
+      expect(events.filter((event) => event.kind !== 'run.sealed').every((event) => event.actor === actor)).toBe(true)
+      expect(await client.listEvents(id, { after: events[2]?.id ?? 0 })).toEqual(events.slice(3))
+      expect(await client.resume(id)).toMatchObject({ reopened: 2, status: 'running' })
+    })
+
+    test('a dry run says what would happen and changes nothing', async () => {
+      const { runId, actionId, seq } = await doubtful(0)
+      const before = [await client.getRun(runId), await client.listEvents(runId)]
+      const [resume, cancel, compensate] = await Promise.all([client.resume(runId, { dryRun: true }), client.cancel(runId, { dryRun: true }), client.compensate(runId, { dryRun: true })])
+      for (const preview of [resume, cancel, compensate]) {
+        expect(preview).toMatchObject({ dryRun: true, isAllowed: true, asked: [{ action: actionId, itemSeq: seq, tool: 'pay' }], calledAgain: [], verified: [] })
+      }
+      expect(cancel).toMatchObject({ items: { stopped: 1, again: 0 } })
+      expect([await client.getRun(runId), await client.listEvents(runId)]).toEqual(before)
+    })
+
+    /** An item whose one call is in doubt and may be denied after `waitMs`. */
+    async function doubtful(waitMs: number): Promise<{ runId: string; actionId: number; seq: number }> {
+      const { id: runId } = await client.startRun('mailing', { recipients: [] }, { items: [{ key: 'a', payload: { to: 'a' } }] })
+      const seq = (await client.listItems(runId)).entries[0]?.seq ?? -1
+      const [claim] = await claimItems(ledger, [{ runId, seq, generation: null }], { workerId: newId(), nonce: newId(), leaseMs: 60_000, alone: false })
+      const by = { runId, seq, epoch: claim?.item?.epoch ?? -1 }
+      await ledger.query(`insert into pawl.actions (run_id, item_seq, key, tool, tool_version, effect, status, epoch, token, args, args_digest, timeout_ms, settle_ms)
+        values ($1, $2, 'pay-a', 'pay', '1', 'non-idempotent', 'started', $3, $4, '{"to":"a"}', 'd', 1000, 1000)`, [runId, seq, by.epoch, newId()])
+      const action = await settleAction(ledger, by, 'pay-a', { verdict: 'in_doubt', by: 'worker', waitMs })
+      expect(await blockItem(ledger, by, 'in_doubt', { action: action?.id })).toBe('blocked')
+      return { runId, actionId: action?.id ?? -1, seq }
+    }
+
+    test('the inbox shows a doubt with what was sent; the answer frees its item and names who gave it', async () => {
+      const { runId, actionId, seq } = await doubtful(0)
+      const [entry] = (await client.inbox({ runId })).entries
+      expect(entry).toMatchObject({ kind: 'in_doubt', runId, itemSeq: seq, itemKey: 'a', answers: ['happened', 'did_not', 'abandon'], action: { id: actionId, args: { to: 'a' }, key: 'pay-a', attempt: 1, evidence: [] } })
+      expect((await client.getRun(runId)).blockedReasons).toEqual({ in_doubt: 1 })
+      expect((await refused(client.settle(runId, actionId, { answer: 'happened', attempt: 1, evidence: 0 })))).toMatchObject({ code: 'BAD_RESULT' })
+      expect((await refused(client.settle(runId, actionId, { answer: 'happened', result: { receipt: 'r' }, attempt: 2, evidence: 0 }))).code).toBe('DOUBT_CHANGED')
+      expect((await refused(client.settle(runId, actionId, { answer: 'happened', result: { receipt: 'r' }, attempt: 1, evidence: 1 }))).code).toBe('DOUBT_CHANGED')
+      const action = await client.settle(runId, actionId, { answer: 'happened', result: { receipt: 'r-1' }, attempt: 1, evidence: 0, note: 'saw it' })
+      expect(action).toMatchObject({ status: 'committed', result: { receipt: 'r-1' }, settledBy: `person:${actor}` })
+      expect((await client.getItem(runId, seq)).status).toBe('pending')
+      expect((await refused(client.settle(runId, actionId, { answer: 'did_not', attempt: 1, evidence: 0 }))).code).toBe('DOUBT_CHANGED')
+      expect((await client.listEvents(runId)).find((event) => event.kind === 'action.answered')).toMatchObject({ actor, itemSeq: seq, data: { answer: 'happened', note: 'saw it' } })
+      expect((await client.inbox({ runId })).entries).toEqual([])
+    })
+
+    test('"it did not happen" is refused while a late send could still follow', async () => {
+      const { runId, actionId } = await doubtful(60_000)
+      expect((await client.inbox({ runId })).entries[0]).toMatchObject({ answers: ['happened'] })
+      expect(await refused(client.settle(runId, actionId, { answer: 'did_not', attempt: 1, evidence: 0 }))).toMatchObject({ code: 'TOO_EARLY', details: { answerableAt: expect.any(String) as string } })
+      expect((await client.settle(runId, actionId, { answer: 'happened', result: { receipt: 'r' }, attempt: 1, evidence: 0 })).status).toBe('committed')
+    })
+
+    test('a blocked item is shown with its verbs, resumed or failed, and refused when it is not blocked', async () => {
+      const { id: runId } = await client.startRun('stock', null, { items: seeds(2) })
+      const items = (await client.listItems(runId)).entries
+      for (const { seq } of items) {
+        const [claim] = await claimItems(ledger, [{ runId, seq, generation: null }], { workerId: newId(), nonce: newId(), leaseMs: 60_000, alone: false })
+        await blockItem(ledger, { runId, seq, epoch: claim?.item?.epoch ?? -1 }, 'diverged', { tool: 'pay' })
+      }
+      const page = await client.inbox({ runId, limit: 1 })
+      expect(page.entries).toMatchObject([{ kind: 'blocked', reason: 'diverged', verbs: ['resume', 'fail'], detail: { tool: 'pay' } }])
+      expect((await client.inbox({ runId, limit: 1, cursor: page.cursor ?? '' })).entries).toHaveLength(1)
+      const [first = -1, second = -1] = items.map((item) => item.seq)
+      expect(await client.releaseItem(runId, first, 'resume', { newCalls: true })).toMatchObject({ seq: first, status: 'pending' })
+      expect(await client.releaseItem(runId, second, 'fail', { note: 'no use' })).toMatchObject({ status: 'failed', error: { message: 'no use' } })
+      expect(await refused(client.releaseItem(runId, second, 'resume'))).toMatchObject({ code: 'WRONG_STATE', message: expect.stringContaining('failed') as string })
+    })
+
+    test('watch ends where only a person can go on, and where the run has ended', async () => {
+      const { runId } = await doubtful(0)
+      const seen = []
+      for await (const progress of client.watch(runId, { everyMs: 20 })) seen.push(progress)
+      expect(seen).toMatchObject([{ status: 'running', blocked: 1, total: 1, blockedReasons: { in_doubt: 1 } }])
+      const live = await startOf(3)
+      const statuses: string[] = []
+      for await (const progress of client.watch(live, { everyMs: 20 })) {
+        statuses.push(progress.status)
+        if (progress.status === 'running') await client.cancel(live)
+      }
+      expect(statuses).toEqual(['running', 'cancelled'])
+    })
+  })
+}
