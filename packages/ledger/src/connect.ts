@@ -2,9 +2,11 @@
  * The one door to Postgres. Single statements only, each with a server-side timeout and a client deadline;
  * a client whose deadline was missed is thrown away, since postgres.js may keep handing out its dead connection.
  * Several statements in one transaction go through `transaction.ts`, never through `sql.begin`, which can hand
- * a dead connection's open transaction to somebody else.
+ * a dead connection's open transaction to somebody else, nor through postgres.js's `reserve()`, which ends the whole process
+ * (`socket` is null in a timer of its own) when a statement meets a connection that died: that door is node-postgres's.
  */
 import { limits, PawlError } from '@pawl/core'
+import pg from 'pg'
 import postgres from 'postgres'
 import { isPassing } from './passing-error.ts'
 
@@ -33,24 +35,23 @@ export interface QueryOptions {
 export class Ledger {
   readonly host: string
   #client: postgres.Sql
-  /** Reserved connections come from a client of their own, so that throwing one away never breaks a flush. */
-  #transactions: postgres.Sql | undefined
+  /** Reserved connections come from a pool of their own, so that throwing one away never breaks a flush. */
+  #transactions: pg.Pool | undefined
   #closed = false
   readonly #options: LedgerOptions
 
   constructor(options: LedgerOptions) {
     this.#options = options
     this.host = hostOf(options.url)
-    this.#client = this.#open(false)
+    this.#client = this.#open()
   }
 
-  // postgres.js never hands out a reserved connection it has just opened unless it fetches the types first.
-  #open(fetchTypes: boolean): postgres.Sql {
+  #open(): postgres.Sql {
     const { url, name = 'pawl', connections = 4, prepare = true, statementTimeoutMs = limits.statementTimeoutMs } = this.#options
     return postgres(url, {
       max: connections,
       prepare,
-      fetch_types: fetchTypes,
+      fetch_types: false,
       backoff: () => 0.1,
       connect_timeout: 5,
       onnotice: () => {},
@@ -93,7 +94,7 @@ export class Ledger {
 
   #replace(client: postgres.Sql): void {
     if (this.#client !== client || this.#closed) return
-    this.#client = this.#open(false)
+    this.#client = this.#open()
     client.end({ timeout: 0 }).catch(() => {})
   }
 
@@ -102,25 +103,31 @@ export class Ledger {
     return new PawlError('LEDGER_UNREACHABLE', `The ledger's Postgres at ${this.host} did not answer (${why}). Nothing is lost; check that it runs and that DATABASE_URL is right, then try again.`, 'retry', { host: this.host }, { cause })
   }
 
-  /** A connection of one's own, for `transaction.ts` and locks. The caller releases it. */
-  async reserve(): Promise<postgres.ReservedSql> {
-    this.#transactions ??= this.#open(true)
-    return await this.#transactions.reserve()
-  }
-
-  /** Throws a reserved connection in unknown state away, with the client it came from. */
-  discard(): void {
-    const client = this.#transactions
-    this.#transactions = undefined
-    client?.end({ timeout: 0 }).catch(() => {})
+  /** A connection of one's own, for `transaction.ts`. The caller releases it, with `true` when its state is unknown. */
+  async reserve(): Promise<pg.PoolClient> {
+    this.#transactions ??= openPool(this.#options)
+    return await this.#transactions.connect()
   }
 
   /** Never rejects and never takes longer than two seconds: `end()` alone may stay pending after a lost connection. */
   async close(): Promise<void> {
     this.#closed = true
-    const ended = [this.#client, this.#transactions].map(async (client) => { await client?.end({ timeout: 1 }).catch(() => {}) })
-    await Promise.race([Promise.all(ended), new Promise((resolve) => setTimeout(resolve, 2_000).unref())])
+    const ended = Promise.allSettled([this.#client.end({ timeout: 1 }), this.#transactions?.end()])
+    await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 2_000).unref())])
   }
+}
+
+function openPool({ url, name = 'pawl', connections = 4, statementTimeoutMs = limits.statementTimeoutMs }: LedgerOptions): pg.Pool {
+  const target = new URL(url)
+  // `sslmode` means what it means to libpq and to the other driver: `require` encrypts and does not verify.
+  if (target.searchParams.has('sslmode')) target.searchParams.set('uselibpqcompat', 'true')
+  const pool = new pg.Pool({
+    connectionString: target.href, max: connections, connectionTimeoutMillis: limits.statementDeadlineMs, application_name: name, statement_timeout: statementTimeoutMs,
+  })
+  // A connection that dies in between is an event here; who uses it hears of it from its next statement.
+  pool.on('error', () => {})
+  pool.on('connect', (client) => client.on('error', () => {}))
+  return pool
 }
 
 /** Host and port of a connection URL: what an error may show. */

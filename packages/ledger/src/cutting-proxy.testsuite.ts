@@ -14,7 +14,8 @@ export interface CuttingProxy {
   close(): Promise<void>
 }
 
-export async function startCuttingProxy(target: string): Promise<CuttingProxy> {
+/** @param tag the command whose answer counts: its completion tag, as the server sends it. */
+export async function startCuttingProxy(target: string, tag = 'SELECT '): Promise<CuttingProxy> {
   const to = new URL(target)
   const sockets = new Set<Socket>()
   let lose: (() => void) | undefined
@@ -30,8 +31,8 @@ export async function startCuttingProxy(target: string): Promise<CuttingProxy> {
     }
     client.on('data', (bytes) => upstream.write(bytes))
     upstream.on('data', (bytes) => {
-      // A command has completed ("C", or "Z" ready-for-query): the server did it, the client never hears.
-      if (lose && bytes.includes('SELECT ')) {
+      // The command has completed: the server did it, the client never hears.
+      if (lose && bytes.includes(tag)) {
         lost++
         lose()
         lose = undefined

@@ -1,10 +1,10 @@
 /**
  * The one door to several statements in one transaction: a reserved connection, hand-written BEGIN and COMMIT, and the outcome looked at.
- * A transaction whose end is unknown throws its client away; nobody gets that connection again.
+ * A connection whose transaction's end is unknown is thrown away; nobody gets it again.
  */
 import { limits, PawlError } from '@pawl/core'
-import type postgres from 'postgres'
-import type { Ledger, Param, Row } from './connect.ts'
+import type pg from 'pg'
+import type { Ledger, Row } from './connect.ts'
 
 const rollbackMs = 2_000
 
@@ -16,42 +16,30 @@ export interface Transaction {
 
 /** Commits when `work` resolves, rolls back when it rejects. Throws `COMMIT_UNKNOWN` (next: retry) when the answer to COMMIT was lost. */
 export async function withTransaction<T>(ledger: Ledger, options: { timeoutMs: number }, work: (tx: Transaction) => Promise<T>): Promise<T> {
-  const connection = await reserveInTime(ledger)
+  const connection = await inTime(ledger.reserve(), limits.statementDeadlineMs + 1_000, ledger)
   let healthy = false
   try {
-    await inTime(connection.unsafe(`begin; set local statement_timeout = ${Math.ceil(options.timeoutMs)}`), options.timeoutMs, ledger)
+    await inTime(connection.query(`begin; set local statement_timeout = ${Math.ceil(options.timeoutMs)}`), options.timeoutMs, ledger)
     let result: T
     try {
       result = await work(transactionOn(connection, options.timeoutMs, ledger))
     } catch (error) {
       // A connection that is gone rolls back by itself; what went wrong in `work` is what the caller must hear.
-      healthy = await inTime(connection.unsafe('rollback'), rollbackMs, ledger).then(() => true, () => false)
+      healthy = await inTime(connection.query('rollback'), rollbackMs, ledger).then(() => true, () => false)
       throw error
     }
     await commit(connection, ledger)
     healthy = true
     return result
   } finally {
-    if (healthy) connection.release()
-    else ledger.discard()
+    connection.release(!healthy)
   }
 }
 
-/** A reservation that comes too late for its caller goes back at once, or the client would be one connection short for ever. */
-async function reserveInTime(ledger: Ledger): Promise<postgres.ReservedSql> {
-  const reserving = ledger.reserve()
+async function commit(connection: pg.PoolClient, ledger: Ledger): Promise<void> {
+  let answer: pg.QueryResult
   try {
-    return await inTime(reserving, limits.statementDeadlineMs, ledger)
-  } catch (error) {
-    reserving.then((late) => late.release(), () => {})
-    throw error
-  }
-}
-
-async function commit(connection: postgres.ReservedSql, ledger: Ledger): Promise<void> {
-  let answer: { command?: string }
-  try {
-    answer = await inTime(connection.unsafe('commit'), limits.statementDeadlineMs, ledger)
+    answer = await inTime(connection.query('commit'), limits.statementDeadlineMs, ledger)
   } catch (error) {
     throw new PawlError('COMMIT_UNKNOWN', `The answer to a COMMIT at ${ledger.host} was lost; the row it wrote is read again to find out.`, 'retry', {}, { cause: error })
   }
@@ -59,18 +47,19 @@ async function commit(connection: postgres.ReservedSql, ledger: Ledger): Promise
   if (answer.command !== 'COMMIT') throw new PawlError('ROLLED_BACK', 'A statement of the transaction failed and its error was swallowed; nothing was committed.', 'fail')
 }
 
-function transactionOn(connection: postgres.ReservedSql, timeoutMs: number, ledger: Ledger): Transaction {
+function transactionOn(connection: pg.PoolClient, timeoutMs: number, ledger: Ledger): Transaction {
   return {
     async query<R extends Row>(text: string, params: readonly unknown[] = []) {
-      const rows = await inTime(connection.unsafe<R[]>(text, params as Param[]), timeoutMs + 1_000, ledger)
-      return { rows: [...rows], rowCount: rows.count ?? rows.length }
+      const answer = await inTime(connection.query<R>(text, [...params]), timeoutMs + 1_000, ledger)
+      return { rows: answer.rows, rowCount: answer.rowCount ?? answer.rows.length }
     },
     async script(text) {
-      await inTime(connection.unsafe(text).simple(), timeoutMs + 1_000, ledger)
+      await inTime(connection.query(text), timeoutMs + 1_000, ledger)
     },
   }
 }
 
+/** Bounded by the deadline; a connection that broke is told by its code, which node-postgres leaves out. */
 async function inTime<T>(answer: PromiseLike<T>, deadlineMs: number, ledger: Ledger): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const deadline = new Promise<never>((_, reject) => {
@@ -78,6 +67,8 @@ async function inTime<T>(answer: PromiseLike<T>, deadlineMs: number, ledger: Led
   })
   try {
     return await Promise.race([answer, deadline])
+  } catch (error) {
+    throw Object.getPrototypeOf(error) === Error.prototype && !('code' in (error as Error)) ? Object.assign(error as Error, { code: 'CONNECTION_CLOSED' }) : error
   } finally {
     clearTimeout(timer)
   }
