@@ -44,7 +44,7 @@ test('the audit names a committed write nobody applied, of the watched tools onl
   expect(await named(runId, log.slice(0, 1))).toEqual(['committed-was-applied'])
   expect(await named(runId, [log[0]!, { ...log[1]!, applied: false }])).toEqual(['committed-was-applied'])
   const none = await audit(ledger, { runId, effects: [], tools: ['sendMail'] })
-  expect(none.violations.map((found) => [found.name, found.rows.map((row) => row['key']).toSorted()])).toEqual([['committed-was-applied', keys.toSorted()]])
+  expect(none.violations.map((found) => [found.name, found.rows.map((row) => String(row['key'])).toSorted()])).toEqual([['committed-was-applied', keys.toSorted()]])
   expect((await audit(ledger, { runId, effects: [], tools: ['other'] })).violations).toEqual([])
 })
 

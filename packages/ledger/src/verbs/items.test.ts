@@ -127,7 +127,7 @@ test('an item added while the run is about to be finalized is seen: the finalize
   expect(await advancing).toEqual({ status: 'running', made: false })
   await finishOne(stage, await claim(stage, runId, 2))
   const both = await Promise.all([advanceRun(stage.ledger, runId), advanceRun(stage.ledger, runId)])
-  expect(both.map((answer) => answer.made).toSorted()).toEqual([false, true])
+  expect(both.filter((answer) => answer.made)).toHaveLength(1)
   expect(await stage.value(`select count(*)::int from pawl.items where run_id = $1 and kind = 'finalize'`, [runId])).toBe(1)
 })
 
