@@ -28,7 +28,7 @@ async function openMigration({ folder, say }: WorldOptions): Promise<World> {
   return await Promise.resolve({
     agent: migrationAgent({ original, out }), input: { modules },
     configPath: fileURLToPath(import.meta.resolve('@pawl/example-migration/config')), env: { MIGRATION_OUT: out },
-    expectedActions: modules.length * 5, items: modules.length, workers: { processes: 3, concurrency: 4, timings: { sendWindowMs: 1_500 } },
+    expectedActions: modules.length * 5, items: modules.length, workers: { processes: 3, concurrency: 3 },
     kills: { workers: 7, everything: true, between: [0.05, 0.92] }, endings: ['completed_with_failures'],
     prove: async (ledger, runId) => await prove(ledger, runId, out, modules),
     close: async () => { await Promise.resolve() },
@@ -39,11 +39,11 @@ const git = (repo: string, ...args: string[]): string => execFileSync('git', ['-
 
 async function prove(ledger: Ledger, runId: string, out: string, modules: readonly string[]): Promise<Proof> {
   const faults: string[] = []
-  const items = (await ledger.query(`select key, status, result_ref, error from pawl.items where run_id = $1 and kind = 'work'`, [runId]))
-    .map((row) => ({ path: String(row['key']), status: String(row['status']), commit: row['result_ref'] === null ? null : String(row['result_ref']), error: row['error'] === null ? '' : String(row['error']) }))
+  const items = await ledger.query<{ path: string; status: string; commit: string | null; error: string | null }>(
+    `select key as path, status, result_ref as commit, error from pawl.items where run_id = $1 and kind = 'work'`, [runId])
   const done = items.filter((item) => item.status === 'done')
   const failed = items.filter((item) => item.status === 'failed')
-  const migrated = readLog(git(out, 'log', '--format=%H%x1f%(trailers:key=Pawl-Key,valueonly,separator=%x2C)%x1e', '--name-only', 'main')).filter((commit) => commit.key !== '')
+  const migrated = readLog(git(out, 'log', '--format=%x00%H%x00%(trailers:key=Pawl-Key,valueonly,separator=%x2C)%x00', '--name-only', 'main')).filter((commit) => commit.key !== '')
   const perModule = new Map<string, number>()
   for (const commit of migrated) for (const path of commit.paths) perModule.set(path, (perModule.get(path) ?? 0) + 1)
   const duplicates = migrated.length - new Set(migrated.map((commit) => commit.key)).size + [...perModule.values()].reduce((sum, n) => sum + n - 1, 0)
@@ -51,8 +51,8 @@ async function prove(ledger: Ledger, runId: string, out: string, modules: readon
   for (const path of perModule.keys()) if (!done.some((item) => item.path === path)) faults.push(`${path} has a commit, but its item is not done`)
   for (const item of failed) {
     const known = knownFailures.get(item.path)
-    if (!known) faults.push(`${item.path} failed unexpectedly: ${item.error}`)
-    else if (!item.error.includes(JSON.stringify(known.shows).slice(1, -1))) faults.push(`${item.path} failed for another reason than the known one: ${item.error}`)
+    if (!known) faults.push(`${item.path} failed unexpectedly: ${item.error ?? ''}`)
+    else if (!item.error?.includes(JSON.stringify(known.shows).slice(1, -1))) faults.push(`${item.path} failed for another reason than the known one: ${item.error ?? ''}`)
   }
   for (const path of knownFailures.keys()) if (!failed.some((item) => item.path === path)) faults.push(`${path} is known to fail, but did not`)
   if (items.length !== modules.length) faults.push(`${items.length} items for ${modules.length} modules`)
@@ -74,11 +74,10 @@ interface LoggedCommit {
   readonly paths: readonly string[]
 }
 
-/** `<id> US <key> RS <paths…>` after one another. */
+/** NUL, id, NUL, key, NUL, paths by line; again and again. */
 function readLog(text: string): LoggedCommit[] {
-  const found: LoggedCommit[] = []
-  for (const match of text.matchAll(/([0-9a-f]{40})\x1f([^\x1e]*)\x1e([^\x1f]*?)(?=[0-9a-f]{40}\x1f|$)/g)) {
-    found.push({ id: match[1] ?? '', key: (match[2] ?? '').trim(), paths: (match[3] ?? '').split('\n').filter((line) => line.trim() !== '') })
-  }
-  return found
+  const parts = text.split('\0').slice(1)
+  return Array.from({ length: Math.floor(parts.length / 3) }, (_, i) => ({
+    id: parts[3 * i] ?? '', key: (parts[3 * i + 1] ?? '').trim(), paths: (parts[3 * i + 2] ?? '').split('\n').filter((line) => line.trim() !== ''),
+  }))
 }

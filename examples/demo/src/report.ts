@@ -22,7 +22,7 @@ export interface Report {
 
 export function resumeFigures(samples: readonly number[]): Report['resumeMs'] {
   const sorted = [...samples].sort((a, b) => a - b)
-  return { p50: sorted[Math.floor((sorted.length - 1) / 2)] ?? -1, max: sorted.at(-1) ?? -1 }
+  return { p50: sorted[Math.floor((sorted.length - 1) / 2)] ?? 0, max: sorted.at(-1) ?? 0 }
 }
 
 /** Actions a restart from the top would have sent again: everything committed when the last kill came, once. */

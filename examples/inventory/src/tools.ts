@@ -44,7 +44,7 @@ export function warehouseTools({ databaseUrl, slowMs = 0 }: WarehouseOptions) {
   const booking = (quantitySign: 1 | -1, name: string, description: string) => ({
     name, version: '1', description, effect: 'non-idempotent' as const, timeout: '3s', settleWindow: '500ms',
     inputSchema: quantityOf, outputSchema: z.object({ reference: z.string() }),
-    async execute({ sku, quantity }: z.infer<typeof quantityOf>, { key, guard }: { key: string; guard(): void }) {
+    async execute({ sku, quantity }: z.infer<typeof quantityOf>, { key, guard }: { key: string; guard: () => void }) {
       await sql()`select 1` // connected before the guard is asked
       guard()
       await sql()`with m as (insert into shop.movements (reference, sku, quantity) values (${key}, ${sku}, ${quantitySign * quantity}) returning quantity)

@@ -22,9 +22,9 @@ export interface ExecuteContext {
   /** `fetch` that checks the guard again immediately before the request's bytes are written. */
   readonly fetch: typeof globalThis.fetch
   /** For tools that do not use `fetch`: call it immediately before the effect. Throws `NotSent` when the send window is over. */
-  guard(): void
+  readonly guard: () => void
   /** Keeps a partial proof durably, now: an id the receiver gave, a file it wrote. `verify` gets it back. */
-  note(evidence: unknown): Promise<void>
+  readonly note: (evidence: unknown) => Promise<void>
 }
 
 /** A `transactional` tool also gets the completion's own transaction. Queries through `tx` commit with the completion or not at all. */
