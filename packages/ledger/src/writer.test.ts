@@ -81,6 +81,16 @@ test('a finish with something open says so; a finish enqueued with an intent com
   expect((await itemNow(stage, by)).status).toBe('done')
 })
 
+test('renewals and a finish of one item are one row of the flush: the finish is never lost to a renewal (hole 11d)', async () => {
+  const by = await held()
+  const flushes: number[] = []
+  const writer = writerOn(stage.ledger, { onFlush: ({ items }) => flushes.push(items) })
+  const answers = await Promise.all([writer.renew(by, by.epoch), writer.finish(by, by.epoch, { status: 'done', result: '1' }), writer.renew(by, by.epoch)])
+  expect(answers.map((answer) => answer.outcome)).toEqual(['held', 'finished', 'held'])
+  expect(flushes).toEqual([1])
+  expect(await itemNow(stage, by)).toMatchObject({ status: 'done', result: '1', lease_until: null })
+})
+
 test('a key that exists comes back with its row', async () => {
   const runId = await runOf(stage, 2)
   const owner = await claim(stage, runId, 1)

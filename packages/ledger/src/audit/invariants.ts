@@ -3,6 +3,8 @@
  * `$1` is a run's id, or null for all. The numbers are those of the design's list; 17 (approvals) and 18 (pins per attempt) have no tables yet,
  * and those that need a record of what receivers saw are in `oracle.ts`.
  */
+import { limits } from '@pawl/core'
+
 export interface Invariant {
   readonly invariant: number
   /** kebab-case, unique. */
@@ -15,6 +17,12 @@ export interface Invariant {
 const ended = `('completed', 'completed_with_failures', 'failed', 'cancelled', 'compensated', 'compensated_with_residue')`
 const live = `('pending', 'in_progress', 'blocked')`
 const ofRun = (column: string): string => `($1::uuid is null or ${column} = $1::uuid)`
+
+/** The times in which a run was cancelled or compensating, from its events: nothing new may be sent then. */
+export const stops = (run: string): string => `stops as (select * from (
+  select e.run_id, e.kind, e.data, e.at, lead(e.at) over (partition by e.run_id order by e.id) as ends_at from pawl.events e
+  where (${run}::uuid is null or e.run_id = ${run}::uuid) and e.kind in ('run.ended', 'run.compensating', 'run.resumed')) x
+  where x.kind = 'run.compensating' or (x.kind = 'run.ended' and x.data ->> 'status' = 'cancelled'))`
 
 export const invariants: readonly Invariant[] = [
   {
@@ -99,10 +107,8 @@ export const invariants: readonly Invariant[] = [
   },
   {
     invariant: 16, name: 'no-intent-after-stop', sentence: 'No forward intent follows the event that cancelled its run or began its compensation.',
-    sql: `select a.run_id, a.item_seq, a.key, a.started_at, e.kind as after from pawl.actions a
-      cross join lateral (select x.kind, x.data from pawl.events x where x.run_id = a.run_id and x.at < a.started_at
-        and x.kind in ('run.ended', 'run.compensating', 'run.resumed') order by x.id desc limit 1) e
-      where ${ofRun('a.run_id')} and a.undoes is null and (e.kind = 'run.compensating' or (e.kind = 'run.ended' and e.data ->> 'status' = 'cancelled'))`,
+    sql: `with ${stops('$1')} select a.run_id, a.item_seq, a.key, a.started_at, s.kind as after from stops s
+      join pawl.actions a on a.run_id = s.run_id and a.undoes is null and a.started_at > s.at and (s.ends_at is null or a.started_at <= s.ends_at)`,
   },
   {
     invariant: 19, name: 'ended-rows-keep', sentence: 'Ended items hold no lease, say when they ended, and are guarded against every other change.',
@@ -113,11 +119,12 @@ export const invariants: readonly Invariant[] = [
   },
   {
     invariant: 20, name: 'due-is-rung-for', sentence: 'Every due item has a job within the sweep interval, unless its run’s window is full.',
-    sql: `select r.id as run_id, count(*)::integer as due from pawl.runs r join pawl.items i on i.run_id = r.id
-      cross join lateral (select count(*) as n from pawl.items o where o.run_id = r.id and (o.status = 'in_progress' or (o.status = 'pending' and o.dispatched_at is not null))) out
-      where ${ofRun('r.id')} and not r.paused and i.status = 'pending' and i.dispatched_at is null and i.available_at < clock_timestamp() - interval '1 minute'
-      and (i.kind <> 'work' or (r.status = 'running' and r.started_at < clock_timestamp() - interval '1 minute'))
-      and out.n < least(1000, coalesce((r.policy ->> 'maxConcurrency')::integer, 1000)) group by r.id`,
+    sql: `select x.run_id, x.due from (
+        select r.id as run_id, r.policy, count(*) filter (where i.status = 'pending' and i.dispatched_at is null and i.available_at < clock_timestamp() - interval '1 minute'
+          and (i.kind <> 'work' or (r.status = 'running' and r.started_at < clock_timestamp() - interval '1 minute')))::integer as due,
+        count(*) filter (where i.status = 'in_progress' or (i.status = 'pending' and i.dispatched_at is not null)) as out
+        from pawl.runs r join pawl.items i on i.run_id = r.id and i.status in ${live} where ${ofRun('r.id')} and not r.paused group by r.id, r.policy) x
+      where x.due > 0 and x.out < least(${limits.dispatchWindow}, coalesce((x.policy ->> 'maxConcurrency')::integer, ${limits.dispatchWindow}))`,
   },
   {
     invariant: 21, name: 'doubt-needs-proof', sentence: 'No doubt is resolved without evidence or a person, and failed means that every send is proved not applied.',
@@ -126,8 +133,8 @@ export const invariants: readonly Invariant[] = [
         or (a.status in ('committed', 'failed', 'abandoned') and a.settled_by is null)
         or (a.status = 'abandoned' and a.settled_by not like 'person:%')
         or (a.settled_by = 'evidence' and a.applied_evidence is null)
-        or (a.settled_by like 'person:%' and not exists (select 1 from pawl.events e where e.run_id = a.run_id and e.kind = 'action.answered' and (e.data ->> 'action')::bigint = a.id and 'person:' || e.actor = a.settled_by))
-        or (a.status = 'committed' and a.settled_by = 'worker' and a.attempt = 1
-          and exists (select 1 from pawl.events e where e.run_id = a.run_id and e.kind = 'action.in_doubt' and (e.data ->> 'action')::bigint = a.id)))`,
+        or (a.settled_by like 'person:%' and not exists (select 1 from pawl.events e where e.run_id = a.run_id and e.kind = 'action.answered' and (e.data ->> 'action')::bigint = a.id and 'person:' || e.actor = a.settled_by)))
+      union all select a.run_id, a.key, a.status, a.settled_by from pawl.events e join pawl.actions a on a.run_id = e.run_id and a.id = (e.data ->> 'action')::bigint
+        where ${ofRun('e.run_id')} and e.kind = 'action.in_doubt' and a.status = 'committed' and a.settled_by = 'worker' and a.attempt = 1`,
   },
 ]

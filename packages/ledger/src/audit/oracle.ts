@@ -3,7 +3,7 @@
  * `$3` as JSON the tools it watches. The record is made by test receivers; production only says how many of these it could not check.
  */
 import { limits } from '@pawl/core'
-import type { Invariant } from './invariants.ts'
+import { stops, type Invariant } from './invariants.ts'
 
 const seen = `seen as (select * from json_to_recordset($2::json) as s(key text, "argsDigest" text, epoch integer, applied boolean, at double precision, tool text))`
 const ofRun = (column: string): string => `($1::uuid is null or ${column} = $1::uuid)`
@@ -44,10 +44,8 @@ export const oracleInvariants: readonly Invariant[] = [
   },
   {
     invariant: 16, name: 'no-send-after-stop', sentence: 'No forward send, re-sends included, reaches a receiver after its run was cancelled or its compensation began; re-calls that can be undone apart.',
-    sql: `with ${seen} select a.run_id, a.key, s.at, e.kind as after from pawl.actions a join seen s on s.key = a.key
-      cross join lateral (select x.kind, x.data from pawl.events x where x.run_id = a.run_id and extract(epoch from x.at) * 1000 < s.at - ${onTheWayMs}
-        and x.kind in ('run.ended', 'run.compensating', 'run.resumed') order by x.id desc limit 1) e
-      where ${ofRun('a.run_id')} and a.undoes is null and not (a.effect = 'idempotent' and a.undo is not null)
-      and (e.kind = 'run.compensating' or (e.kind = 'run.ended' and e.data ->> 'status' = 'cancelled'))`,
+    sql: `with ${seen}, ${stops('$1')} select a.run_id, a.key, s.at, x.kind as after from stops x
+      join pawl.actions a on a.run_id = x.run_id and a.undoes is null and not (a.effect = 'idempotent' and a.undo is not null)
+      join seen s on s.key = a.key and s.at > extract(epoch from x.at) * 1000 + ${onTheWayMs} and (x.ends_at is null or s.at <= extract(epoch from x.ends_at) * 1000)`,
   },
 ]
