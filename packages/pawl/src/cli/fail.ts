@@ -30,8 +30,17 @@ const refusals: Readonly<Record<string, string>> = {
   '42501': 'Connect as the role that owns the ledger, or grant this one its rights.',
 }
 
+/** Refusals whose way out has a flag here. */
+const flags: Readonly<Record<string, string>> = {
+  ITEMS_NEEDED: 'On the command line: --items items.ndjson.',
+  VERSION_NEEDED: 'On the command line: --agent-version, or --config to have the agents known.',
+}
+
 function explain(thrown: unknown): { code: string; message: string; details: Readonly<Record<string, unknown>> } {
-  if (thrown instanceof PawlError) return { code: thrown.code, message: thrown.message, details: thrown.details }
+  if (thrown instanceof PawlError) {
+    const flag = flags[thrown.code]
+    return { code: thrown.code, message: flag === undefined ? thrown.message : `${thrown.message} ${flag}`, details: thrown.details }
+  }
   const { code } = (thrown ?? {}) as { code?: unknown }
   const name = typeof code === 'string' ? code : 'UNEXPECTED'
   const words = thrown instanceof Error ? thrown.message : String(thrown)

@@ -2,11 +2,14 @@
 import { Command } from 'commander'
 import { readFileSync } from 'node:fs'
 import { addAudit } from '../commands/audit.ts'
+import { addDashboard } from '../commands/dashboard.ts'
 import { addDemo } from '../commands/demo.ts'
+import { addDev } from '../commands/dev.ts'
 import { addDoctor } from '../commands/doctor.ts'
 import { addInbox } from '../commands/inbox.ts'
 import { addLedger } from '../commands/ledger.ts'
 import { addMigrate } from '../commands/migrate.ts'
+import { addProducer } from '../commands/producer.ts'
 import { addRun } from '../commands/run.ts'
 import { addSettle } from '../commands/settle.ts'
 import { addTools } from '../commands/tools.ts'
@@ -29,12 +32,16 @@ function buildProgram(): Command {
     .description('Resumable agent runs: a restart skips what is committed, settles what is in flight, continues the rest.')
     .version(readVersion(), '--version')
     .exitOverride()
+    .helpCommand(false)
     .showHelpAfterError('(--help shows how it is used)')
     .addHelpText('after', '\nExit codes: 0 ok · 1 failed · 2 used wrongly · 3 only items that wait for a person are left')
   program.commandsGroup('Try it')
   addDemo(program)
+  addDev(program)
   program.commandsGroup('Run it')
   addWorker(program)
+  addProducer(program)
+  addDashboard(program)
   addMigrate(program)
   program.commandsGroup('Work with runs')
   addRun(program)

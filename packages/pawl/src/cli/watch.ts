@@ -62,15 +62,13 @@ function bar(): Show {
   }
 }
 
-const wayOn: Readonly<Partial<Record<RunStatus, string>>> = {
-  failed: 'pawl run resume', completed_with_failures: 'pawl run resume', cancelled: 'pawl run resume', compensated_with_residue: 'pawl run show',
-}
+const resumable: readonly RunStatus[] = ['failed', 'completed_with_failures', 'cancelled']
 
 function sayEnd(out: Output, runId: string, last: Progress): number {
-  out.line(`Run ${runId} is ${paintStatus(last.status)}: ${describeProgress(last)}.`)
-  const next = wayOn[last.status]
-  if (next === 'pawl run resume') out.line(`See why with: pawl run items ${runId} --status failed\nGo on with:   pawl run resume ${runId} --dry-run`)
-  else if (next !== undefined) out.line(`See what stands with: ${next} ${runId}`)
+  out.line(`Run ${runId} is ${paintStatus(last.status)}${last.status.startsWith('compensated') ? '' : `: ${describeProgress(last)}`}.`)
+  if (last.failed > 0) out.line(`See why with: pawl run items ${runId} --status failed`)
+  if (resumable.includes(last.status)) out.line(`Go on with:   pawl run resume ${runId} --dry-run`)
+  if (last.status === 'compensated_with_residue') out.line(`See what stands with: pawl run compensate ${runId} --dry-run`)
   return last.status === 'completed' ? exitOf.ok : exitOf.failed
 }
 

@@ -46,6 +46,7 @@ export function addSettle(parent: Command): void {
       const answer = answerOf(options)
       const result = options.result === undefined ? undefined : readJson(options.result, '--result')
       if (result !== undefined && answer !== undefined && answer !== 'happened') throw new UsageError('--result goes with --happened only.')
+      if ((options.attempt === undefined) !== (options.evidence === undefined)) throw new UsageError('--attempt and --evidence go together: they say what you looked at.')
       const client = await openClient(options, out, { agents: true })
       try {
         const doubt = await findDoubt(client, runId, actionId)

@@ -2,12 +2,11 @@
 import { connectQueue } from '@pawl/queue'
 import type { PawlConfig } from '@pawl/harness'
 import { Redis } from 'ioredis'
-import { fromEnv } from '../cli/place.ts'
+import { queueEnv } from '../cli/queue-env.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
 
 export async function checkQueue(databaseUrl: string, ledgerId: string, config: PawlConfig | undefined): Promise<Finding[]> {
-  const redisUrl = fromEnv('REDIS_URL') ?? (config?.queue?.backend === 'redis' ? config.queue.url : undefined)
-  const backend = fromEnv('PAWL_QUEUE') ?? config?.queue?.backend ?? (redisUrl === undefined ? 'postgres' : 'redis')
+  const { backend, variables: { REDIS_URL: redisUrl } } = queueEnv(config)
   if (backend !== 'redis') return [await answers('postgres', (config?.queue?.backend === 'postgres' ? config.queue.url : undefined) ?? databaseUrl, ledgerId)]
   if (redisUrl === undefined) return [fail('queue', 'the queue is redis, but REDIS_URL is not set', 'Set REDIS_URL, or PAWL_QUEUE=postgres.')]
   const answer = await answers('redis', redisUrl, ledgerId)
