@@ -1,0 +1,78 @@
+/** The dashboard's HTTP, without a socket: what every request passes, then the pages and the board. */
+import type { PawlClient } from '@pawl/client'
+import { PawlError } from '@pawl/core'
+import { Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import type { Logger } from 'pino'
+import { assets } from './assets.ts'
+import { checkCsrf, checkHost, checkOrigin, requireSession, setHeaders, type PageContext, type PageEnv } from './auth/guard.ts'
+import { loginRoutes } from './auth/login-routes.ts'
+import type { OneTimeLink } from './auth/one-time-link.ts'
+import { readSession, type SessionRules } from './auth/session.ts'
+import { boardRoutes } from './board/board-routes.ts'
+import type { Boards } from './board/boards.ts'
+import { keepFor } from './keep.ts'
+import { takeNotice } from './notice.ts'
+import { pageRoutes } from './page-routes.ts'
+import { bareLayout, problemPage, type Frame } from './pages/layout.ts'
+import type { Place } from './place.ts'
+import { problemOf } from './problems.ts'
+import { html } from 'hono/html'
+
+export interface AppParts {
+  readonly pawl: PawlClient
+  readonly boards: Boards
+  readonly ledgerId: string
+  readonly rules: SessionRules
+  readonly link: OneTimeLink | undefined
+  readonly place: Place
+  readonly host: string
+  readonly log: Logger
+  readonly isReady: () => Promise<boolean>
+}
+
+const mostBytes = 2_000_000
+const mostWaiting = 100
+
+export function createApp(parts: AppParts): Hono<PageEnv> {
+  const { pawl, boards, ledgerId, rules, link, place, host, log } = parts
+  const { base } = place
+  const app = new Hono<PageEnv>()
+  const countWaiting = keepFor(3_000, async () => {
+    const { entries, cursor } = await pawl.inbox({ limit: mostWaiting })
+    return cursor === null ? String(entries.length) : `${mostWaiting}+`
+  })
+  const frame = async (c: PageContext): Promise<Frame> =>
+    ({ base, session: c.get('session'), waiting: await countWaiting().catch(() => undefined), notice: takeNotice(c, rules) })
+
+  app.use(setHeaders())
+  app.get('/health', (c) => c.json({ status: 'ok' }))
+  app.get('/ready', async (c) => ((await parts.isReady()) ? c.json({ status: 'ready' }) : c.json({ status: 'not ready' }, 503)))
+  app.use(checkHost(place, host))
+  app.use(checkOrigin(place))
+  app.use(bodyLimit({ maxSize: mostBytes, onError: () => { throw new PawlError('TOO_BIG', 'A form may hold 2 MB. Give a bigger result over the HTTP API.') } }))
+  app.get('/static/:name', (c) => {
+    const asset = assets.find(c.req.param('name'))
+    if (asset === undefined) return c.text('There is no such file.', 404)
+    return c.body(new Uint8Array(asset.content), 200, { 'content-type': asset.type, 'cache-control': 'public, max-age=31536000, immutable' })
+  })
+  const login = loginRoutes({ rules, place, link, log })
+  app.on(['GET', 'POST'], '/login', (c) => login.fetch(c.req.raw, c.env))
+  app.use(requireSession(rules, place))
+  app.use(checkCsrf())
+  app.route('/', login)
+  app.get('/queues', (c) => c.redirect(`${base}/queues/`, 302))
+  app.route('/queues', boardRoutes({ boards, pawl, ledgerId, base, log }))
+  app.route('/', pageRoutes({ pawl, rules, base, log, frame }))
+  app.notFound(() => { throw new PawlError('NOT_FOUND', `There is no such page. Begin at ${base}/.`) })
+
+  app.onError(async (error, c) => {
+    const { status, title, sentence, code } = problemOf(error, log)
+    if (!(c.req.header('accept') ?? '').includes('text/html')) return c.json({ code, detail: sentence }, status)
+    const session = readSession(c, rules)
+    if (session === undefined) return c.html(bareLayout(base, title, html`<main class="login"><h1>${title}</h1><p>${sentence}</p></main>`), status)
+    const waiting = code === 'PRODUCER_UNREACHABLE' ? undefined : await countWaiting().catch(() => undefined)
+    return c.html(problemPage({ base, session, waiting, notice: undefined }, title, sentence, code, status === 503 ? { href: c.req.path, text: 'Try again' } : { href: '/', text: 'To the runs' }), status)
+  })
+  return app
+}

@@ -1,0 +1,89 @@
+/** What waits for a person: all that is needed to decide, and what each answer will cause. */
+import type { InboxItem, Page } from '@pawl/client'
+import { html } from 'hono/html'
+import { mayAct } from '../auth/users.ts'
+import { actionFacts, evidence } from './item.ts'
+import { csrfField, layout, type Frame } from './layout.ts'
+import { empty, linkWith, pager, reasons, shortId, when, words } from './parts.ts'
+import { showValue, visible, type Html } from './visible.ts'
+
+type Doubt = Extract<InboxItem, { kind: 'in_doubt' }>
+type Blocked = Extract<InboxItem, { kind: 'blocked' }>
+
+export interface InboxQuery {
+  readonly run?: string | undefined
+  readonly cursor?: string | undefined
+}
+
+export interface Refusal {
+  readonly code: string
+  readonly sentence: string
+  /** What it was about, marked below where it is still there. */
+  readonly about: string
+}
+
+export const entryId = (entry: InboxItem): string => (entry.kind === 'in_doubt' ? `action-${entry.runId}-${entry.action.id}` : `item-${entry.runId}-${entry.itemSeq}`)
+
+export function inboxPage(frame: Frame, query: InboxQuery, page: Page<InboxItem>, refusal?: Refusal): Html {
+  const base = `${frame.base}/inbox`
+  return layout(frame, 'Inbox', 'inbox', html`
+  <h1>Inbox</h1>
+  ${query.run === undefined ? '' : html`<p>Only run <a href="${frame.base}/runs/${encodeURIComponent(query.run)}"><code>${shortId(query.run)}</code></a>. <a href="${base}">All runs</a></p>`}
+  ${refusal === undefined ? '' : html`<p class="notice bad" role="alert"><b>Not done.</b> ${visible(refusal.sentence)} <code class="quiet">${refusal.code}</code></p>`}
+  <div id="inbox" data-live="unless-typing">${page.entries.length === 0
+    ? empty('Nothing waits for you. What needs a person appears here by itself; on the command line it is listed by:', 'npx pawl inbox')
+    : page.entries.map((entry) => card(frame, query, entry, refusal?.about === entryId(entry)))}
+  ${pager((cursor) => linkWith(base, { ...query, cursor }), query.cursor === undefined, page.cursor)}</div>`)
+}
+
+function card(frame: Frame, query: InboxQuery, entry: InboxItem, isMarked: boolean): Html {
+  const runHref = `${frame.base}/runs/${entry.runId}`
+  return html`<article class="card entry${isMarked ? ' marked' : ''}" id="${entryId(entry)}">
+    <p class="crumbs"><a href="${runHref}">${visible(entry.agent)} ${shortId(entry.runId)}</a> / <a href="${runHref}/items/${entry.itemSeq}">${entry.itemSeq} ${visible(entry.itemKey)}</a></p>
+    ${entry.kind === 'in_doubt' ? doubt(frame, query, entry) : blocked(frame, query, entry)}
+  </article>`
+}
+
+function doubt(frame: Frame, query: InboxQuery, { action, answers, answerableAt, runId }: Doubt): Html {
+  const isKnown = action.appliedEvidence !== null
+  return html`<h2>Did ${visible(action.tool)} happen?</h2>
+    <p>It was sent and its answer was lost. It is <b>${action.effect}</b> and cannot be asked, so nothing is sent again until you look at the receiving system and say.</p>
+    ${actionFacts(action)}
+    <h3>Arguments, as they were sent</h3>${showValue(action.args)}
+    ${evidence(action)}
+    ${answers.length > 1 || isKnown ? '' : html`<p class="notice">Until ${answerableAt === null ? 'its wait is over' : html`${when(answerableAt)} (${answerableAt.toISOString()})`} only “it happened” is taken: a late send could still follow a no.</p>`}
+    ${mayAct(frame.session.role, 'operate') ? html`<form method="post" action="${frame.base}/inbox/runs/${runId}/actions/${action.id}" class="answer">
+      ${csrfField(frame.session)}${returnTo(query)}<input type="hidden" name="attempt" value="${action.attempt}"><input type="hidden" name="evidence" value="${action.evidence.length}">
+      <fieldset><legend>Your answer</legend>
+      ${choice('happened', answers, 'It happened', isKnown ? 'Recorded as committed with the result that came late. The item goes on with it; nothing is sent.' : 'Recorded as committed with the result below. The item goes on with it; nothing is sent.')}
+      ${isKnown ? '' : html`<label class="result">What the call returned, as JSON<textarea name="result" rows="3" spellcheck="false" placeholder="{ }"></textarea></label>`}
+      ${choice('did_not', answers, 'It did not happen', 'Recorded as not applied. The item goes on and the call may be sent again under the same key; in a run that was cancelled or is being undone it is not.')}
+      ${choice('abandon', answers, 'Nobody can find out', 'Recorded as unknown for ever. It is never sent again, its item fails, and it is listed as residue.')}
+      </fieldset>
+      <label>Note, for the record<input name="note" maxlength="1900" placeholder="how you know"></label>
+      <button class="main">Answer</button>
+    </form>` : readOnly()}`
+}
+
+const choice = (value: string, answers: readonly string[], name: string, effect: string): Html =>
+  html`<label class="choice"><input type="radio" name="answer" value="${value}" required${answers.includes(value) ? '' : ' disabled'}><span><b>${name}</b><br>${effect}</span></label>`
+
+function blocked(frame: Frame, query: InboxQuery, entry: Blocked): Html {
+  const texts = {
+    resume: 'Let it go on: it runs again from its first line; what is committed is not repeated.',
+    fail: 'End it as failed. What it did stays done.',
+  } as const
+  return html`<h2>${words(entry.reason)}</h2>
+    <p>Item ${entry.itemSeq}${entry.itemKind === 'work' ? '' : ` (${entry.itemKind})`} waits: ${reasons[entry.reason]}. Attempts ${entry.attempts}, failures ${entry.failures}.</p>
+    ${entry.detail === null || entry.detail === undefined ? '' : showValue(entry.detail)}
+    ${entry.verbs.length === 0 ? html`<p class="quiet">It is answered where it was asked: in the command line or over HTTP.</p>`
+    : mayAct(frame.session.role, 'operate') ? html`<form method="post" action="${frame.base}/inbox/runs/${entry.runId}/items/${entry.itemSeq}" class="answer">
+      ${csrfField(frame.session)}${returnTo(query)}
+      ${entry.reason === 'diverged' ? html`<label class="check"><input type="checkbox" name="newCalls" value="true"> What it asks for now are new calls</label>` : ''}
+      <label>Note, for the record<input name="note" maxlength="1900" placeholder="optional"></label>
+      <dl class="verbs">${entry.verbs.map((verb) => html`<div><dt><button name="verb" value="${verb}" class="${verb === 'fail' ? 'danger' : 'main'}">${verb === 'resume' ? 'Resume' : 'Fail'}</button></dt><dd>${texts[verb]}</dd></div>`)}</dl>
+    </form>` : readOnly()}`
+}
+
+const returnTo = (query: InboxQuery): Html => (query.run === undefined ? html`` : html`<input type="hidden" name="run" value="${query.run}">`)
+const readOnly = (): Html => html`<p class="quiet">Answering needs the role operate.</p>`
