@@ -73,7 +73,7 @@ describe('an attempt that dies', () => {
     const op = kind === 'compensate' ? 'undo' : 'do'
     const runId = newRunId()
     const toolName = kind === 'compensate' ? (at === 'between-undos' ? world.tools[tool].name : `${tool}.undo`) : world.tools[tool].name
-    const seq = kind === 'work' ? 0 : 1
+    const seq = { work: 1, finalize: 2, compensate: 3 }[kind]
     const fault = world.workers.fault({ runId, at, does: 'freeze', seq, ...(aroundTheCall.includes(at) || at === 'between-undos' ? { tool: toolName } : {}) })
     await world.workers.startRun(world.workers.agents[0] as AnyAgent, { kind, tool, subject }, { id: runId, items: [{ key: 'only', payload: {} }] })
     await fault.struck
@@ -83,26 +83,31 @@ describe('an attempt that dies', () => {
     const item = await world.item(runId, seq)
     return {
       runId, status: run.status, receipts: world.effects.receipts({ subject, op }).length, effects: await world.applied(subject, op),
-      wasAsked: (await world.actions(runId)).some((action) => action.settled_by?.startsWith('person')), attempts: item.attempts,
+      wasAsked: (await world.rows(`select 1 from pawl.events where run_id = $1 and kind = 'action.answered'`, [runId])).length > 0, attempts: item.attempts,
     }
   }
 
   beforeAll(async () => {
     world = await World.open((tools) => [matrixAgent(tools)], { concurrency: 300 })
-    for (const scenario of scenarios) {
-      const outcome = play(scenario)
-      outcome.catch(() => {})
+    const lanes = Array.from({ length: 34 }, () => Promise.resolve<unknown>(undefined))
+    scenarios.forEach((scenario, i) => {
+      const lane = i % lanes.length
+      const outcome = (lanes[lane] as Promise<unknown>).then(() => play(scenario))
+      lanes[lane] = outcome.catch(() => {})
       outcomes.set(nameOf(scenario), outcome)
-    }
+    })
   })
   afterAll(() => world.close())
 
   for (const scenario of scenarios) {
     const { kind, tool, at } = scenario
     const { receipts, effects, isAsked } = expected(scenario)
-    test(`${at} of a ${kind} item: a ${tool} call is received ${receipts} times, has ${effects} effects${isAsked ? ', and a person was asked' : ''}`, async () => {
+    test(`${at} of a ${kind} item: a ${tool} call is received ${receipts === 2 ? 'again' : receipts === 1 ? 'once' : 'by nobody outside'}, has ${effects} effects${isAsked ? ', and a person was asked' : ''}`, async () => {
       const outcome = await outcomes.get(nameOf(scenario))
-      expect(outcome).toMatchObject({ receipts, effects, wasAsked: isAsked, status: kind === 'compensate' ? 'compensated' : 'completed' })
+      expect(outcome).toMatchObject({ effects, wasAsked: isAsked, status: kind === 'compensate' ? 'compensated' : 'completed' })
+      // A call that may be repeated may be repeated more often than needed; none other may.
+      if (receipts === 2) expect(outcome?.receipts).toBeGreaterThanOrEqual(2)
+      else expect(outcome?.receipts).toBe(receipts)
       // A crash after the ledger has the verdict needs no second attempt; every other one does, or nothing was crashed.
       if (at === 'after-finish') expect(outcome?.attempts).toBe(1)
       else expect(outcome?.attempts).toBeGreaterThan(1)

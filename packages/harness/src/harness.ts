@@ -84,6 +84,11 @@ export class Harness {
     return this.#attempts.size
   }
 
+  /** Attempts of one run under way here. */
+  attemptsOf(runId: string): number {
+    return [...this.#attempts].filter((attempt) => attempt.run.id === runId).length
+  }
+
   /** Rings for what is due of a run, soon. */
   touch(runId: string): void {
     this.#ringer.touch(runId)
@@ -201,6 +206,7 @@ export class Harness {
     for (const timer of this.#timers) clearInterval(timer)
     this.#sweeper.pause()
     this.#ringer.close()
+    this.#writer.close()
     for (const attempt of this.#attempts) attempt.isFrozen = true
   }
 
@@ -243,7 +249,7 @@ export class Harness {
     for (const subscription of this.#subscriptions) subscription.pause()
     this.#sweeper.pause()
     for (const attempt of this.#attempts) attempt.park({ kind: 'interrupted' })
-    await Promise.race([Promise.allSettled([...this.#running]), new Promise((resolve) => setTimeout(resolve, graceMs).unref())])
+    await Promise.race([Promise.allSettled(this.#running), new Promise((resolve) => setTimeout(resolve, graceMs).unref())])
     this.#ringer.close()
     for (const timer of this.#timers) clearInterval(timer)
     await this.#sweeper.stop()

@@ -28,7 +28,7 @@ const refusals = new Set([400, 401, 429])
 /** A tool over the effects server. What it may say about a send: 400, 401 and 429 prove it not applied, anything else but 200 proves nothing. */
 export function effectTool(effects: EffectsServer, { via, op = 'do', ...definition }: Definition): EffectTool {
   return defineTool<Input, Output>({
-    version: '1', description: 'A call whose receipts are counted.', timeout: 800, settleWindow: 200, inputSchema, outputSchema, ...definition,
+    version: '1', description: 'A call whose receipts are counted.', timeout: 2_000, settleWindow: 200, inputSchema, outputSchema, ...definition,
     async execute(input, { key, epoch, attempt, fetch }) {
       const response = await fetch(`${effects.url}/${via}/${op}/${encodeURIComponent(input.subject)}`, {
         method: 'POST', body: JSON.stringify(input), headers: { 'idempotency-key': key, 'x-epoch': String(epoch), 'x-attempt': String(attempt) },
@@ -50,7 +50,7 @@ const verifyAt = (effects: EffectsServer, op: string): NonNullable<ToolDefinitio
 
 /** Writes one row of `effects` in the ledger's own database. */
 const transactionalTool = (name: string, op: string, undo?: { tool: AnyTool; input: (call: { input: Input; result: Output }) => unknown }): EffectTool => defineTool<Input, Output>({
-  name, version: '1', description: 'One row.', effect: 'transactional', timeout: 800, inputSchema, outputSchema, ...(undo ? { undo } : {}),
+  name, version: '1', description: 'One row.', effect: 'transactional', timeout: 2_000, inputSchema, outputSchema, ...(undo ? { undo } : {}),
   async execute(input, { tx }) {
     await tx.query('insert into effects (op, subject) values ($1, $2)', [op, input.subject])
     return { ref: `${op}-${input.subject}` }
@@ -108,7 +108,7 @@ export class World {
     const workers = await VirtualWorkers.open({ url, agents: agents(tools, effects), ...options })
     const sql = postgres(database.url, { max: 2, onnotice: () => {} })
     await sql`create table effects (op text, subject text)`
-    return new World(database.url, effects, tools, workers, sql, database.drop)
+    return new World(database.url, effects, tools, workers, sql, () => database.drop())
   }
 
   async close(): Promise<void> {
@@ -126,7 +126,7 @@ export class World {
     return await this.rows<ItemNow & Row>('select * from pawl.items where run_id = $1 order by seq', [runId])
   }
 
-  async item(runId: string, seq = 0): Promise<ItemNow> {
+  async item(runId: string, seq = 1): Promise<ItemNow> {
     const [row] = await this.rows<ItemNow & Row>('select * from pawl.items where run_id = $1 and seq = $2', [runId, seq])
     if (!row) throw new Error(`no item ${seq} in run ${runId}`)
     return row

@@ -30,7 +30,7 @@ export interface Fault {
   readonly forget?: boolean
   /** `lookup`: how long the effect stays invisible. */
   readonly hiddenMs?: number
-  /** The body of a good answer, word for word. */
+  /** The body of this one answer, word for word. */
   readonly answer?: string
 }
 
@@ -57,6 +57,7 @@ class Receiver {
   readonly #kept = new Map<string, Kept>()
   readonly #faults = new Map<string, Fault[]>()
   readonly #held = new Map<string, (() => void)[]>()
+  readonly #released = new Set<string>()
   readonly #awaited: { subject: string; count: number; resolve: () => void }[] = []
 
   constructor(file: string | null) {
@@ -66,15 +67,18 @@ class Receiver {
 
   program(subject: string, faults: readonly Fault[]): void {
     this.#faults.set(subject, [...faults])
+    this.#released.delete(subject)
   }
 
+  /** Also lets through what comes to its hold later, until the subject is programmed anew. */
   release(subject: string): void {
+    this.#released.add(subject)
     for (const go of this.#held.get(subject) ?? []) go()
     this.#held.delete(subject)
   }
 
   releaseAll(): void {
-    for (const subject of [...this.#held.keys()]) this.release(subject)
+    for (const subject of Array.from(this.#held.keys())) this.release(subject)
   }
 
   received(subject: string, count: number): Promise<void> {
@@ -85,8 +89,8 @@ class Receiver {
   }
 
   #tell(): void {
-    for (const one of [...this.#awaited]) {
-      if (this.log.receipts({ subject: one.subject }).length < one.count) continue
+    const met = this.#awaited.filter((one) => this.log.receipts({ subject: one.subject }).length >= one.count)
+    for (const one of met) {
       this.#awaited.splice(this.#awaited.indexOf(one), 1)
       one.resolve()
     }
@@ -120,7 +124,7 @@ class Receiver {
     if (fault.refuse !== undefined) {
       return reply(response, fault.refuse, { error: 'refused' }, fault.retryAfterSeconds === undefined ? {} : { 'retry-after': String(fault.retryAfterSeconds) })
     }
-    const answer = known?.answer ?? fault.answer ?? answerOf(receipt)
+    const answer = known?.answer ?? answerOf(receipt)
     if (!known && receipt.class !== 'read') {
       this.log.apply(receipt)
       this.#kept.set(receipt.key, { digest: receipt.digest, answer, visibleAt: Date.now() + (fault.hiddenMs ?? 0) })
@@ -129,10 +133,11 @@ class Receiver {
     if (fault.hold === 'after') await this.#hold(receipt.subject)
     if (fault.drop === 'after') return void response.socket?.destroy()
     if (fault.errorAfter !== undefined) return reply(response, fault.errorAfter, { error: 'failed after the effect' })
-    response.writeHead(200, { 'content-type': 'application/json' }).end(answer)
+    response.writeHead(200, { 'content-type': 'application/json' }).end(fault.answer ?? answer)
   }
 
   #hold(subject: string): Promise<void> {
+    if (this.#released.has(subject)) return Promise.resolve()
     return new Promise((resolve) => this.#held.set(subject, [...(this.#held.get(subject) ?? []), resolve]))
   }
 

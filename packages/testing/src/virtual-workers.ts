@@ -9,7 +9,7 @@ import { connectQueue, type Queue } from '@pawl/queue'
 
 /** Long enough for a loaded machine, short enough that a takeover is a matter of one or two seconds. */
 export const shortTimings: Timings = {
-  leaseMs: 1_500, renewEveryMs: 300, sendWindowMs: 400, sweepEveryMs: 50, sweeperLeaseMs: 1_500, heartbeatEveryMs: 1_000,
+  leaseMs: 2_500, renewEveryMs: 500, sendWindowMs: 1_000, sweepEveryMs: 50, sweeperLeaseMs: 1_500, heartbeatEveryMs: 1_000,
   undeliveredAfterMs: 1_000, divergedHoldMs: 250, stopGraceMs: 10_000, settleAgainMs: 50,
 }
 
@@ -50,6 +50,7 @@ export interface VirtualWorkersOptions {
 export class VirtualWorkers {
   readonly #faults: ArmedFault[] = []
   readonly #thaws = new Set<() => void>()
+  readonly #dead = new Set<number>()
   /** How often each failpoint was passed: a run in which one never was proves nothing about it. */
   readonly passed = new Map<FailpointName, number>()
   readonly workers: Harness[] = []
@@ -78,7 +79,17 @@ export class VirtualWorkers {
     return harness
   }
 
+  /** Every worker there is dies where it stands: it renews, claims, sweeps and writes nothing any more. */
+  kill(): void {
+    this.workers.forEach((worker, which) => {
+      if (this.#dead.has(which)) return
+      this.#dead.add(which)
+      worker.abandon()
+    })
+  }
+
   #pass(worker: number, name: FailpointName, place: FailpointPlace): void | Promise<void> {
+    if (this.#dead.has(worker)) return new Promise(() => {})
     this.passed.set(name, (this.passed.get(name) ?? 0) + 1)
     for (const fault of this.#faults) {
       if (fault.isSpent || fault.at !== name || fault.runId !== place.runId) continue
@@ -142,6 +153,11 @@ export class VirtualWorkers {
 
   get agents(): readonly AnyAgent[] {
     return this.options.agents
+  }
+
+  /** No worker has an attempt of the run any more, frozen or not: every zombie of it has noticed. */
+  async quiet(runId: string): Promise<void> {
+    await until(`no attempt of ${runId} is left`, () => this.workers.every((worker) => worker.attemptsOf(runId) === 0))
   }
 
   /** Every frozen attempt goes on. */

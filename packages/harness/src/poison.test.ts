@@ -1,0 +1,38 @@
+/** An item that kills every process that touches it condemns nobody but itself, and not for ever (cases 5 and 8, hole 23). */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Scripts } from './scripted.testsuite.ts'
+import { until, World, type EffectTool, type ToolClass } from './world.testsuite.ts'
+
+describe('a poison item', () => {
+  let world: World
+  let scripts: Scripts<Record<ToolClass, EffectTool>>
+  beforeAll(async () => {
+    world = await World.open((tools) => [(scripts = new Scripts(tools)).agent], { workers: 1, concurrency: 50, timings: { leaseMs: 2_000, sweepEveryMs: 100 } })
+  })
+  afterAll(() => world.close())
+
+  test('among a hundred: ninety-nine are done, it alone is blocked crash_loop after five deaths, and no effect is doubled', async () => {
+    let deaths = 0
+    const died: Promise<unknown>[] = []
+    const runId = await scripts.start(world, {
+      run: async ({ payload, tools, ctx }) => {
+        if (payload === 7) {
+          deaths++
+          world.workers.kill()
+          died.push(world.workers.startWorker())
+          return await new Promise<never>(() => {})
+        }
+        // Long enough to be under way, without progress of its own, when the process dies.
+        if (ctx.attempt < 3) await new Promise((resolve) => setTimeout(resolve, 500))
+        await tools.keyed({ subject: `neighbour ${String(payload)}` })
+      },
+    }, { items: Array.from({ length: 100 }, (_, n) => ({ key: `${n}`, payload: n })) })
+    await until('it is blocked', async () => (await world.items(runId)).some((item) => item.blocked_reason === 'crash_loop'), 100_000)
+    await Promise.all(died)
+    expect(deaths).toBe(5)
+    await until('the others are done', async () => (await world.items(runId)).filter((item) => item.status === 'done').length === 99, 60_000)
+    const blocked = (await world.items(runId)).filter((item) => item.status === 'blocked')
+    expect(blocked.map((item) => [item.key, item.blocked_reason])).toEqual([['7', 'crash_loop']])
+    for (let n = 0; n < 100; n++) expect(await world.applied(`neighbour ${n}`)).toBe(n === 7 ? 0 : 1)
+  }, 150_000)
+})
