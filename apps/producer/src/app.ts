@@ -6,6 +6,7 @@ import type { Ledger } from '@pawl/ledger'
 import type { Logger } from 'pino'
 import { isLoopback } from './env.ts'
 import { problemOf, problemResponse } from './problems.ts'
+import { drain } from './read-json.ts'
 import type { App, AppEnv } from './route.ts'
 import { addDocRoutes } from './routes/docs.ts'
 import { addEventRoutes } from './routes/events.ts'
@@ -36,7 +37,11 @@ export function createApp(services: Services): App {
     c.header('x-content-type-options', 'nosniff')
     if (!c.res.headers.has('cache-control')) c.header('cache-control', 'no-store')
   })
-  app.onError((error) => problemResponse(problemOf(error, services.log)))
+  app.onError(async (error, c) => {
+    const answer = problemResponse(problemOf(error, services.log))
+    if (!await drain(c.env.incoming)) answer.headers.set('connection', 'close')
+    return answer
+  })
   app.notFound((c) => problemResponse(problemOf(new PawlError('NOT_FOUND', `There is no ${c.req.method} ${c.req.path.slice(0, 200)}. The API is described at /docs.`), services.log)))
   addOperationRoutes(app, services, metrics)
   addRunRoutes(app, services)

@@ -76,8 +76,10 @@ function listen(server: Server, host: string, port: number): Promise<number> {
 async function stopListening(server: Server): Promise<void> {
   if (!server.listening) return
   const closed = new Promise<void>((resolve) => { server.close(() => resolve()) })
-  server.closeIdleConnections()
+  // A connection becomes idle when its answer is out, and would be kept alive for seconds.
+  const idle = setInterval(() => server.closeIdleConnections(), 50)
   const timer = setTimeout(() => server.closeAllConnections(), stopGraceMs)
   await closed
+  clearInterval(idle)
   clearTimeout(timer)
 }

@@ -4,7 +4,7 @@
 import { PawlError } from '@pawl/core'
 import type { IncomingMessage } from 'node:http'
 
-export const bodyLimits = { bytes: 10_000_000, wholeMs: 30_000, idleMs: 60_000, depth: 500 } as const
+export const bodyLimits = { bytes: 10_000_000, wholeMs: 30_000, idleMs: 60_000, depth: 500, drainBytes: 64_000_000, drainMs: 3_000 } as const
 
 /** Chunks of a body; rejects `TOO_SLOW` when nothing comes for `idleMs`. Leaves the socket usable for the answer. */
 export async function* chunksOf(incoming: IncomingMessage, idleMs: number): AsyncGenerator<Buffer, void, undefined> {
@@ -21,6 +21,27 @@ export async function* chunksOf(incoming: IncomingMessage, idleMs: number): Asyn
     } finally {
       clearTimeout(timer)
     }
+  }
+}
+
+export function hasBody(incoming: IncomingMessage): boolean {
+  const length = incoming.headers['content-length']
+  return incoming.headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0')
+}
+
+/** Reads what is left of a refused body, within bounds: a connection closed over unread bytes is reset, and the sender never sees the answer. False: there is more. */
+export async function drain(incoming: IncomingMessage): Promise<boolean> {
+  if (!hasBody(incoming) || incoming.readableEnded || incoming.destroyed) return true
+  const until = Date.now() + bodyLimits.drainMs
+  let bytes = 0
+  try {
+    for await (const chunk of chunksOf(incoming, bodyLimits.drainMs)) {
+      bytes += chunk.length
+      if (bytes > bodyLimits.drainBytes || Date.now() > until) return false
+    }
+    return true
+  } catch {
+    return false
   }
 }
 

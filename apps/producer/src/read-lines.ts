@@ -8,7 +8,7 @@ import { bodyLimits, chunksOf, parseJson } from './read-json.ts'
 
 const lineBytes = limits.payloadBytes + limits.itemKeyChars * 12 + 1_000
 const headerSchema = z.strictObject(startFields)
-const lineSchema = z.strictObject({ key: z.string(), payload: z.unknown() })
+const lineSchema = z.strictObject({ key: z.string(), payload: z.unknown().optional() })
 
 export interface RunStream {
   readonly header: StreamHeader

@@ -10,7 +10,7 @@ import type { Context } from 'hono'
 import { z } from 'zod'
 import type { Services } from './app.ts'
 import { problemSchema } from './problems.ts'
-import { readJson } from './read-json.ts'
+import { hasBody, readJson } from './read-json.ts'
 import { authenticate, requireScope, type Caller, type Scope } from './tokens.ts'
 
 export type AppEnv = { Bindings: HttpBindings; Variables: { route?: string } }
@@ -63,11 +63,9 @@ export function addRoute<P extends z.ZodType = typeof none, Q extends z.ZodType 
 
 /** An empty body stands for an empty object. */
 async function bodyOf(c: Context<AppEnv>): Promise<unknown> {
-  const { incoming } = c.env
-  const length = incoming.headers['content-length']
-  if (incoming.headers['transfer-encoding'] === undefined && (length === undefined || length === '0')) return {}
+  if (!hasBody(c.env.incoming)) return {}
   requireType(c, 'application/json')
-  return await readJson(incoming)
+  return await readJson(c.env.incoming)
 }
 
 export function requireType(c: Context<AppEnv>, type: string): void {

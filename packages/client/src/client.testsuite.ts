@@ -168,9 +168,9 @@ export function describeClient(name: string, open: () => Promise<Opened>): void 
     test('pages of runs neither repeat nor skip while new runs arrive', async () => {
       const labels = { paging: newId() }
       const ids: string[] = []
-      for (let i = 0; i < 5; i++) ids.push((await client.startRun('stock', i, { items: [], labels })).id)
+      for (let i = 0; i < 5; i++) ids.push((await client.startRun('stock', i, { items: seeds(1), labels })).id)
       const first = await client.listRuns({ labels, limit: 2 })
-      await client.startRun('stock', 'new', { items: [], labels })
+      await client.startRun('stock', 'new', { items: seeds(1), labels })
       const second = await client.listRuns({ labels, limit: 2, cursor: first.cursor ?? '' })
       const third = await client.listRuns({ labels, limit: 2, cursor: second.cursor ?? '' })
       expect([...first.entries, ...second.entries, ...third.entries].map((run) => run.id)).toEqual(ids.toReversed())
@@ -209,7 +209,7 @@ export function describeClient(name: string, open: () => Promise<Opened>): void 
       expect(await client.resume(id)).toMatchObject({ dryRun: false, reopened: 0 })
       expect((await client.getRun(id)).paused).toBe(false)
       expect(await client.cancel(id, { reason: 'enough' })).toMatchObject({ status: 'cancelled', unsettled: 0 })
-      expect(await refused(client.pause(id))).toMatchObject({ code: 'WRONG_STATE', message: expect.stringContaining('cancelled') as string, details: { status: 'cancelled' } })
+      expect(await refused(client.pause(id))).toMatchObject({ code: 'WRONG_STATE', message: expect.stringContaining('cancelled') as string, details: { state: 'cancelled' } })
       expect((await refused(client.cancel(id))).code).toBe('WRONG_STATE')
       const events = await client.listEvents(id)
       expect(events.map((event) => event.kind)).toEqual(['run.created', 'run.sealed', 'run.paused', 'run.resumed', 'run.ended'])

@@ -31,14 +31,14 @@ export function createHttpClient(options: HttpOptions): PawlClient {
   const verb = (name: string, runId: string, given: { dryRun?: boolean | undefined; reason?: string | undefined } = {}) =>
     ask(verbOrPreview, 'POST', `${run(runId)}/${name}`, { query: given.dryRun ? { dryRun: 'true' } : {}, body: given.reason === undefined ? {} : { reason: given.reason } })
   return {
-    startRun: (agent: AnyAgentContract | string, input: unknown, given: StartOptions = {}) => {
+    startRun: async (agent: AnyAgentContract | string, input: unknown, given: StartOptions = {}) => {
       if (given.tx !== undefined) throw new PawlError('NEEDS_DIRECT', 'A transaction can be joined only by a client with a databaseUrl, not over HTTP.')
       const [name, version] = typeof agent === 'string' ? [agent, given.version] : [agent.name, agent.version]
       const items = given.items?.map((item) => ({ key: item.key, payload: toWire(item.payload) }))
-      return ask(startedSchema, 'POST', '/v1/runs', { key: given.idempotencyKey, body: { agent: name, version, input: toWire(input), items, labels: given.labels, policy: given.policy } })
+      return await ask(startedSchema, 'POST', '/v1/runs', { key: given.idempotencyKey, body: { agent: name, version, input: toWire(input), items, labels: given.labels, policy: given.policy } })
     },
-    startRunFromStream: (header, items, given = {}) =>
-      ask(startedSchema, 'POST', '/v1/runs', { key: given.idempotencyKey, lines: linesOf({ ...header, input: toWire(header.input) }, items) }),
+    startRunFromStream: async (header, items, given = {}) =>
+      await ask(startedSchema, 'POST', '/v1/runs', { key: given.idempotencyKey, lines: linesOf({ ...header, input: toWire(header.input) }, items) }),
     getRun,
     listRuns: ({ labels, ...filter } = {}) => ask(pageSchema(runSchema), 'GET', '/v1/runs', { query: { ...filter, label: labels === undefined ? undefined : JSON.stringify(labels) } }),
     listItems: (runId, filter) => ask(pageSchema(itemSchema), 'GET', `${run(runId)}/items`, { query: filter }),
@@ -51,7 +51,7 @@ export function createHttpClient(options: HttpOptions): PawlClient {
     cancel: (runId, given) => verb('cancel', runId, given),
     compensate: (runId, given) => verb('compensate', runId, given),
     inbox: (filter) => ask(pageSchema(inboxSchema), 'GET', '/v1/inbox', { query: filter }),
-    settle: (runId, actionId, settlement) => ask(actionSchema, 'POST', `${run(runId)}/actions/${actionId}/settle`, { body: { ...settlement, result: toWire(settlement.result) } }),
+    settle: async (runId, actionId, settlement) => await ask(actionSchema, 'POST', `${run(runId)}/actions/${actionId}/settle`, { body: { ...settlement, result: toWire(settlement.result) } }),
     releaseItem: (runId, seq, name, given = {}) => ask(itemSchema, 'POST', `${run(runId)}/items/${seq}/${name}`, { body: given }),
     close: async () => undefined,
   }

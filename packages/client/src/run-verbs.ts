@@ -50,7 +50,7 @@ export async function compensate(parts: Parts, runId: string, options: VerbOptio
 function told(verb: keyof typeof waysOut, runId: string, answer: { outcome: string; status: string | null }): RunStatus {
   if (answer.outcome === 'missing') throw unknownRun(runId)
   if (answer.outcome === 'wrong_state') {
-    throw new PawlError('WRONG_STATE', `Run ${runId} is ${answer.status}. ${waysOut[verb]}`, 'tell', { runId, status: answer.status })
+    throw new PawlError('WRONG_STATE', `Run ${runId} is ${answer.status}. ${waysOut[verb]}`, 'tell', { runId, state: answer.status })
   }
   return answer.status as RunStatus
 }

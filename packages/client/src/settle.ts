@@ -56,7 +56,7 @@ function refuse(outcome: 'answered' | 'missing' | 'changed' | 'too_early' | 'evi
   switch (outcome) {
     case 'answered': return
     case 'missing': throw unknownAction(before.runId, before.id)
-    case 'changed': throw new PawlError('DOUBT_CHANGED', `${name} is ${before.status}, attempt ${before.attempt} with ${before.evidence.length} entries of evidence; the answer was about attempt ${settlement.attempt} with ${settlement.evidence}, in doubt. Look at it again and answer what holds now.`, 'tell', { status: before.status, attempt: before.attempt, evidence: before.evidence.length })
+    case 'changed': throw new PawlError('DOUBT_CHANGED', `${name} is ${before.status}, attempt ${before.attempt} with ${before.evidence.length} entries of evidence; the answer was about attempt ${settlement.attempt} with ${settlement.evidence}, in doubt. Look at it again and answer what holds now.`, 'tell', { state: before.status, attempt: before.attempt, evidence: before.evidence.length })
     case 'too_early': throw new PawlError('TOO_EARLY', `${name} cannot be denied before ${before.answerableAt?.toISOString() ?? 'its wait is over'}: a late send could still follow. Answer then, or say that it happened.`, 'retry', { answerableAt: before.answerableAt?.toISOString() ?? null })
     case 'evidence': throw new PawlError('EVIDENCE_SAYS_APPLIED', `${name}: its result has arrived late and proves that it happened. Answer "happened".`, 'tell', { action: before.id })
   }
@@ -72,7 +72,7 @@ export async function releaseItem(parts: Parts, runId: string, seq: number, verb
   if (outcome === 'missing') throw unknownItem(runId, seq)
   if (outcome === 'wrong_state') {
     const wayOut = reason === 'in_doubt' ? 'Settle its action in doubt first.' : status === 'blocked' ? `It cannot be answered with "${verb}" while it waits for ${reason} or has unsettled calls.` : 'Only a blocked item can be released; resume the run to send failed items round again.'
-    throw new PawlError('WRONG_STATE', `Item ${seq} of run ${runId} is ${status}${reason === null ? '' : ` (${reason})`}. ${wayOut}`, 'tell', { runId, seq, status, reason })
+    throw new PawlError('WRONG_STATE', `Item ${seq} of run ${runId} is ${status}${reason === null ? '' : ` (${reason})`}. ${wayOut}`, 'tell', { runId, seq, state: status, reason })
   }
   await parts.ring(runId)
   const after = await getItem(parts.ledger, runId, seq)

@@ -51,7 +51,7 @@ async function findPlace(parts: Parts, chosen: ChosenAgent, header: StreamHeader
     if (streamNo === 0) throw streamInProgress(runId)
     if (streamNo !== null) return { kind: 'open', runId, streamNo }
     const state = await readRunState(parts.ledger, runId, null)
-    if (state?.status === 'cancelled') throw new PawlError('WRONG_STATE', `Run ${runId}, which this Idempotency-Key names, was cancelled before its stream was complete. Use a new key.`, 'tell', { runId, status: state.status })
+    if (state?.status === 'cancelled') throw new PawlError('WRONG_STATE', `Run ${runId}, which this Idempotency-Key names, was cancelled before its stream was complete. Use a new key.`, 'tell', { runId, state: state.status })
   }
 }
 

@@ -11,9 +11,8 @@ function isEnvelope(value: unknown): value is Readonly<Record<typeof envelope, u
   return value !== null && typeof value === 'object' && !Array.isArray(value) && Object.keys(value).length === 1 && Object.hasOwn(value, envelope)
 }
 
-/** JSON for any value of the ledger. A user's own object that looks like the envelope is wrapped too, so nothing is mistaken for it. */
+/** JSON for any value of the ledger, `undefined` too: a member that is left away could not be told from one that was forgotten. A user's own object that looks like the envelope is wrapped too, so nothing is mistaken for it. */
 export function toWire(value: unknown): unknown {
-  if (value === undefined) return undefined
   const text = encode(value, { what: 'value' })
   return text.startsWith('~') || isEnvelope(value) ? { [envelope]: text } : value
 }
