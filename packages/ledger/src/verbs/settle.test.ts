@@ -205,6 +205,16 @@ test('a key whose owner is alive is not taken over, one whose owner failed for g
   expect(await rearmAction(stage.ledger, next, 'k', newId(), '1', 0)).toMatchObject({ outcome: 'sent', action: { item_seq: 2, attempt: 2, epoch: next.epoch } })
 })
 
+test('a failed call is its owner’s to send again as long as the owner lives (hole 25)', async () => {
+  const runId = await runOf(stage, 2)
+  const owner = await claim(stage, runId, 1)
+  const intent = await started(stage, owner, 'k')
+  await flushOne(stage.ledger, owner, { completions: [completionOf(intent, { outcome: 'refused', result: null })] })
+  const other = await claim(stage, runId, 2)
+  expect(await rearmAction(stage.ledger, other, 'k', newId(), '1', 0)).toMatchObject({ outcome: 'taken', action: { item_seq: 1, status: 'failed' } })
+  expect((await rearmAction(stage.ledger, owner, 'k', newId(), '1', 0)).outcome).toBe('sent')
+})
+
 test('an item that waits for a key is woken when its owner’s call is settled, whoever settles it (hole 25)', async () => {
   const runId = await runOf(stage, 2)
   const owner = await claim(stage, runId, 1)
