@@ -51,7 +51,7 @@ export async function sendBySmtp(server: SmtpServer, mail: SmtpMail, guard: () =
     return await Promise.race([interrupted, converse(connection, auth, mail, guard, progress)])
   } catch (error) {
     // Hanging up ends the conversation in several voices; the guard's is the one that counts.
-    throw progress.refusal ?? judge(error, progress.isDataComplete)
+    throw judge(progress.refusal ?? error, progress.isDataComplete)
   } finally {
     connection.close()
   }
@@ -99,7 +99,8 @@ function guardedData(raw: Buffer, guard: () => void, progress: Progress): Readab
 
 /** Before the end of the data nothing can have been accepted. After it, only the server's refusal of the mail is proof. */
 function judge(error: unknown, isDataComplete: boolean): unknown {
-  if (error instanceof NotSent) return error
+  // The guard was passed once, before the envelope; that nothing left since is this tool's to say.
+  if (error instanceof NotSent) return new NotApplied(`the mail was not sent: ${error.message}`, { cause: error })
   const failure = error as SmtpFailure
   const text = failure instanceof Error ? failure.message : String(error)
   if (!isDataComplete) return new NotApplied(`the mail was not sent: ${text}`, { cause: error })
