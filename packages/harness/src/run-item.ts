@@ -5,7 +5,9 @@
 import { delayMs, encode, itemRetry, limits, recordError } from '@pawl/core'
 import { blockItem } from '@pawl/ledger'
 import { isLedgerAway, type Attempt, type Ending } from './attempt.ts'
-import { runCompensate, runFinalize, runSettle, runSplit, runWork, type KindOutcome } from './kinds.ts'
+import { runCompensate, runSettle } from './compensate.ts'
+import type { KindOutcome } from './kind-outcome.ts'
+import { runFinalize, runSplit, runWork } from './kinds.ts'
 import { settleOne } from './settle.ts'
 import { toolByName } from './tool-by-name.ts'
 

@@ -1,2 +1,5 @@
 export { audit, type AuditOptions, type EffectLogEntry } from './audit.ts'
 export type { AuditReport, AuditViolation } from '@pawl/ledger'
+export { EFFECT_CLASSES, readEffectsLog, type EffectClass, type JudgedReceipt, type Receipt, type ReceiptFilter } from './effects-log.ts'
+export { startEffectsServer, type EffectsServer, type Fault } from './effects-server.ts'
+export { VirtualWorkers, type FaultPlan, type PlannedFault, type VirtualWorkersOptions } from './virtual-workers.ts'

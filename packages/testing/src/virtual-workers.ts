@@ -24,7 +24,7 @@ export interface FaultPlan {
   readonly does: 'freeze' | 'throw'
 }
 
-export interface Fault {
+export interface PlannedFault {
   /** Resolves with the place when it struck. */
   readonly struck: Promise<FailpointPlace>
   /** Lets a frozen attempt go on: the zombie wakes. */
@@ -101,7 +101,7 @@ export class VirtualWorkers {
   }
 
   /** Arms one fault; it strikes once. */
-  fault(plan: FaultPlan): Fault {
+  fault(plan: FaultPlan): PlannedFault {
     let tell: (place: FailpointPlace) => void = () => {}
     let thaw: () => void = () => {}
     const struck = new Promise<FailpointPlace>((resolve) => { tell = resolve })

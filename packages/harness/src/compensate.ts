@@ -1,0 +1,99 @@
+/**
+ * Unwinding a run: everything unsettled is settled first, without a forward effect, then committed writes are undone newest first, one at a time.
+ * What comes next is derived from the ledger each time, so a crash between two undos loses nothing.
+ */
+import { decode, digest, encode } from '@pawl/core'
+import { closeCompensation, listActions, listUnsettled, nextToUndo, readAction, type ActionRow } from '@pawl/ledger'
+import { z } from 'zod'
+import type { Attempt } from './attempt.ts'
+import { makeCall } from './bracket.ts'
+import { undoOf } from './completion-of.ts'
+import type { KindOutcome } from './kind-outcome.ts'
+import { settleOne } from './settle.ts'
+import { toolByName } from './tool-by-name.ts'
+
+/** Everything unsettled of the run, found out without a forward effect. False: the attempt was parked (something is in doubt). */
+async function settleRun(attempt: Attempt): Promise<boolean> {
+  const leave = attempt.enter()
+  try {
+    const unsettled = await listUnsettled(attempt.parts.ledger, attempt.run.id)
+    const settled = await Promise.all(unsettled.filter((action) => action.status === 'started').map((action) =>
+      settleOne(attempt, action, toolByName(attempt.agent, action.tool), attempt.claimed, { isForwardAllowed: false })))
+    const doubtful = unsettled.find((action) => action.status === 'in_doubt')
+    if (doubtful) attempt.park({ kind: 'blocked', reason: 'in_doubt', detail: { action: doubtful.id, tool: doubtful.tool } })
+    return !attempt.ending && settled.every((one) => one.kind !== 'parked')
+  } finally {
+    leave()
+  }
+}
+
+export async function runSettle(attempt: Attempt): Promise<KindOutcome> {
+  return (await settleRun(attempt)) ? { kind: 'done' } : { kind: 'parked' }
+}
+
+const undoText = z.object({ tool: z.string(), version: z.string(), input: z.unknown() })
+
+export async function runCompensate(attempt: Attempt): Promise<KindOutcome> {
+  const { ledger, failpoint } = attempt.parts
+  if (!(await settleRun(attempt))) return { kind: 'parked' }
+  const unwritten = await listUnwritten(attempt)
+  for (let next = await findNext(attempt, unwritten); next; next = await findNext(attempt, unwritten)) {
+    const { action } = next
+    if (!(await undo(attempt, next))) return { kind: 'parked' }
+    await attempt.durable()
+    if (attempt.ending) return { kind: 'parked' }
+    await failpoint('between-undos', { ...attempt.holder, tool: action.tool, key: action.key })
+  }
+  const closed = await closeCompensation(ledger, attempt.holder)
+  if (closed.outcome === 'closed') return { kind: 'closed' }
+  attempt.park(closed.outcome === 'open' ? { kind: 'interrupted' } : { kind: 'lost' })
+  return { kind: 'parked' }
+}
+
+interface Undoable {
+  readonly action: ActionRow
+  /** `{ tool, version, input }`, encoded. */
+  readonly undo: string
+}
+
+/** Committed writes whose inverse the ledger does not have although their tool has one, oldest first: settled by a person, whose answer brings a result only. */
+async function listUnwritten(attempt: Attempt): Promise<Undoable[]> {
+  const { ledger } = attempt.parts
+  const found: Undoable[] = []
+  for (let cursor: string | null = null, isFirst = true; isFirst || cursor !== null; isFirst = false) {
+    const page: Awaited<ReturnType<typeof listActions>> = await listActions(ledger, attempt.run.id, { status: 'committed', limit: 500, ...(cursor === null ? {} : { cursor }) })
+    for (const view of page.entries) {
+      const tool = view.undo === null && view.undoes === null && view.result !== null ? toolByName(attempt.agent, view.tool) : undefined
+      const action = tool?.undo ? await readAction(ledger, attempt.run.id, view.key) : undefined
+      const undo = tool && action?.status === 'committed' ? undoOf(tool, decode(action.args), decode(action.result ?? 'null')) : null
+      if (action && undo !== null) found.push({ action, undo })
+    }
+    cursor = page.cursor
+  }
+  return found.toSorted((a, b) => a.action.order_no - b.action.order_no)
+}
+
+/** The newest of what is left. Takes it off `unwritten`. */
+async function findNext(attempt: Attempt, unwritten: Undoable[]): Promise<Undoable | undefined> {
+  const action = await nextToUndo(attempt.parts.ledger, attempt.run.id)
+  const other = unwritten.at(-1)
+  if (other && (!action || other.action.order_no > action.order_no)) return unwritten.pop()
+  return action && { action, undo: action.undo ?? 'null' }
+}
+
+async function undo(attempt: Attempt, { action, undo: text }: Undoable): Promise<boolean> {
+  const inverse = undoText.parse(decode(text))
+  const tool = toolByName(attempt.agent, inverse.tool)
+  const block = (why: string): false => {
+    attempt.park({ kind: 'blocked', reason: 'undo', detail: { action: action.id, tool: inverse.tool, why } })
+    return false
+  }
+  if (!tool) return block(`tool "${inverse.tool}" is not registered in this build`)
+  const parsed = tool.inputSchema.safeParse(inverse.input)
+  if (!parsed.success) return block(`its input does not fit: ${parsed.error.issues[0]?.message ?? 'unknown'}`)
+  const input: unknown = parsed.data
+  const call = { tool, input, args: encode(input, { what: 'undo input' }), argsDigest: digest(input), key: `undo:${action.key}`, undoes: action.id }
+  const outcome = await Promise.race([makeCall(attempt, call).then(() => 'undone' as const, (error: unknown) => ({ error })), attempt.parked])
+  if (attempt.ending) return false
+  return outcome === 'undone' || block(outcome instanceof Object && 'error' in outcome && outcome.error instanceof Error ? outcome.error.message : 'it failed')
+}
