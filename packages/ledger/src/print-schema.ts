@@ -3,6 +3,7 @@
  * or a verb that changes shape shows in review. Our own query, because the embedded Postgres ships no `pg_dump`. For reading, not for restoring.
  */
 import type { Ledger } from './connect.ts'
+import { withTransaction } from './transaction.ts'
 
 const parts: readonly string[] = [
   `select 'create sequence ' || s.schemaname || '.' || s.sequencename || ' as ' || s.data_type || ';' as line
@@ -26,10 +27,12 @@ const parts: readonly string[] = [
 ]
 
 export async function printSchema(ledger: Ledger): Promise<string> {
-  const printed: string[] = []
-  for (const part of parts) {
-    const rows = await ledger.query<{ line: string }>(part)
-    printed.push(rows.map((row) => row.line).join('\n'))
-  }
+  const printed = await withTransaction(ledger, { timeoutMs: 10_000 }, async (tx) => {
+    // Names are qualified only where they are not visible: a role that is called like the schema would print them bare.
+    await tx.query(`set local search_path = ''`)
+    const texts: string[] = []
+    for (const part of parts) texts.push((await tx.query<{ line: string }>(part)).rows.map((row) => row.line).join('\n'))
+    return texts
+  })
   return `-- Printed from the catalogs of an empty migrated database by src/print-schema.ts; columns in alphabetical order.\n-- After a change of schema or verbs: PAWL_PRINT_SCHEMA=1 npx vitest run packages/ledger/src/print-schema\n\n${printed.join('\n\n')}\n`
 }
