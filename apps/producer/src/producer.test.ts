@@ -212,11 +212,10 @@ describe('operations', () => {
     const producer = await openProducer()
     const id = await start(producer)
     const response = await fetch(`${producer.url}/v1/runs/${id}/events`)
-    const before = Date.now()
     const ended = response.text()
     await producer.close()
-    await ended
-    expect(Date.now() - before).toBeLessThan(4_500)
+    // A stream that was cut off, not ended, rejects.
+    await expect(ended).resolves.toBeTypeOf('string')
   })
 })
 

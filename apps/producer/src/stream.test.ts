@@ -55,8 +55,10 @@ afterAll(async () => {
 const items = async (): Promise<number> => (await ledger.query<{ n: number }>('select count(*)::integer as n from pawl.items'))[0]?.n ?? -1
 
 describe('a producer process', () => {
+  let child: Child
+  beforeAll(async () => { child = await startChild() })
+
   test('takes 20,000 items whole, in flat memory, with at most a window of jobs rung for', async () => {
-    const child = await startChild()
     const client = createClient({ url: child.url })
     async function* source() {
       for (let i = 0; i < 20_000; i++) yield { key: `item-${i}`, payload: { n: i, text: 'x'.repeat(1_000) } }
@@ -66,12 +68,11 @@ describe('a producer process', () => {
     expect((await client.getRun(id)).tally.total).toBe(20_000)
     expect(await client.startRunFromStream({ agent: 'stock' }, source(), { idempotencyKey: 'big' })).toEqual({ id, isNew: false })
     expect(await child.maxRssMb()).toBeLessThan(250)
-    const [out] = await ledger.query<{ n: number }>('select count(*)::integer as n from pawl.items where run_id = $1 and dispatched_at is not null', [id])
-    expect(out?.n).toBe(1_000)
+    const out = async () => (await ledger.query<{ n: number }>('select count(*)::integer as n from pawl.items where run_id = $1 and dispatched_at is not null', [id]))[0]?.n
+    await expect.poll(out, { timeout: 10_000 }).toBe(1_000)
   }, 120_000)
 
   test('killed half-way through a stream leaves a run that the same request completes, each item once', async () => {
-    const first = await startChild()
     const before = await items()
     let letGo: () => void = () => undefined
     const held = new Promise<void>((resolve) => { letGo = resolve })
@@ -80,10 +81,10 @@ describe('a producer process', () => {
       yield encoder.encode(`${lines(3_000).join('\n')}\n`)
       await held
     }
-    const broken = fetch(`${first.url}/v1/runs`, { method: 'POST', headers: { ...ndjson, 'idempotency-key': 'killed' }, body: ReadableStream.from(half()), duplex: 'half' } as RequestInit).then(() => 'answered', () => 'broken')
+    const broken = fetch(`${child.url}/v1/runs`, { method: 'POST', headers: { ...ndjson, 'idempotency-key': 'killed' }, body: ReadableStream.from(half()), duplex: 'half' } as RequestInit).then(() => 'answered', () => 'broken')
     await expect.poll(async () => (await items()) - before, { timeout: 20_000 }).toBeGreaterThanOrEqual(2_000)
-    first.process.kill('SIGKILL')
-    await once(first.process, 'exit')
+    child.process.kill('SIGKILL')
+    await once(child.process, 'exit')
     letGo()
     expect(await broken).toBe('broken')
     const [left] = await ledger.query<{ run_id: string; status: string }>(`select k.run_id, r.status from pawl.run_keys k join pawl.runs r on r.id = k.run_id where k.key = 'killed'`)

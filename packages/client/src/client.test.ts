@@ -128,6 +128,11 @@ describe('a broken stream', () => {
 })
 
 describe('dispatch', () => {
+  test('that hangs does not hold up the start', async () => {
+    const client = createClient({ ledger, agents, dispatch: () => new Promise(() => undefined) })
+    expect((await client.startRun('stock', null, { items: [] })).isNew).toBe(true)
+  })
+
   test('that fails does not fail the start; it is only reported', async () => {
     const reported: string[] = []
     const client = createClient({ ledger, agents, dispatch: async () => { throw new Error('queue down') }, onDispatchError: (error, runId) => reported.push(`${runId} ${String(error)}`) })

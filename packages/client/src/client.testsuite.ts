@@ -68,6 +68,17 @@ export function describeClient(name: string, open: () => Promise<Opened>): void 
       expect((await client.getRun(id)).input).toEqual(payload)
     })
 
+    test('inputs and payloads are typed by the agent', () => {
+      // Never run: what must not compile.
+      const wrong = (): unknown[] => [
+        // @ts-expect-error recipients are text
+        client.startRun(mailing, { recipients: [1] }),
+        // @ts-expect-error a payload has a recipient
+        client.startRun(mailing, { recipients: [] }, { items: [{ key: 'a', payload: { too: 'a' } }] }),
+      ]
+      expect(wrong).toBeTypeOf('function')
+    })
+
     test('a run without items is a run', async () => {
       const { id } = await client.startRun('stock', 1, { items: [] })
       expect((await client.getRun(id)).tally.total).toBe(0)

@@ -1,5 +1,5 @@
 /** The client on the ledger itself. One object per namespace and actor; they share the connection. */
-import { PawlError } from '@pawl/core'
+import { PawlError, waitMs } from '@pawl/core'
 import { getItem, getRun, listActions, listEvents, listInbox, listItems, listRuns, type Ledger } from '@pawl/ledger'
 import type { AnyAgentContract } from './agents.ts'
 import type { PawlClient, StartOptions } from './contract.ts'
@@ -10,6 +10,9 @@ import { releaseItem, settle } from './settle.ts'
 import { startRun } from './start-run.ts'
 import { startRunFromStream } from './stream-run.ts'
 import { watchRun } from './watch-run.ts'
+
+/** A queue that is down must not hold up the answer: the run is in the ledger. */
+const ringWithinMs = 1_000
 
 export interface DirectOptions {
   readonly ledger: Ledger
@@ -34,11 +37,10 @@ export function createDirectClient(options: DirectOptions): PawlClient {
   const parts: Parts = {
     ledger, namespace, agents: options.agents, actor: options.actor ?? 'client', streamAliveMs: options.streamAliveMs ?? defaultStreamAliveMs,
     ring: async (runId) => {
-      try {
-        await dispatch?.(runId)
-      } catch (error) {
-        onDispatchError?.(error, runId)
-      }
+      if (dispatch === undefined) return
+      const rung = new AbortController()
+      const ringing = dispatch(runId).catch((error: unknown) => onDispatchError?.(error, runId)).finally(() => rung.abort())
+      await Promise.race([ringing, waitMs(ringWithinMs, rung.signal)])
     },
   }
   const readRun = async (runId: string) => {
