@@ -10,6 +10,8 @@ import type { Call } from './call.ts'
 import { keepResult, undoOf } from './completion-of.ts'
 import { executeSend, type Sent } from './execute.ts'
 import { holdDiverged } from './hold-diverged.ts'
+import { Parked, parked } from './parked.ts'
+import { refuse, triesOf } from './refusal.ts'
 import { bringLate, settleOne } from './settle.ts'
 import { sendTransactional } from './transactional.ts'
 import { startWatch, type Watch } from './watch.ts'
@@ -76,13 +78,6 @@ export function makeCall(attempt: Attempt, call: Call): Promise<unknown> {
 function unexpected(error: unknown): Ending {
   if (isLedgerAway(error)) return { kind: 'interrupted' }
   return { kind: 'failure', error: recordError(error) }
-}
-
-/** Thrown inside the bracket when the attempt was parked: unwinds, so that the call counts as no longer in flight. Never reaches an agent. */
-class Parked extends Error {}
-const parked = (attempt: Attempt, ending: Parameters<Attempt['park']>[0]): Parked => {
-  attempt.park(ending)
-  return new Parked()
 }
 
 async function bracket(attempt: Attempt, call: Call): Promise<unknown> {
@@ -228,29 +223,6 @@ function intendedTwice(attempt: Attempt, key: string): number {
   const count = (attempt.unsent.get(key) ?? 0) + 1
   attempt.unsent.set(key, count)
   return count
-}
-
-/** What `error` keeps of a refused action beside the error itself. */
-interface Refusal extends ErrorRecord {
-  /** Sends that count against the tool's retries. */
-  readonly tries?: number
-  /** The newest action there was when the agent was given the error: whatever has a higher id came after it. */
-  readonly after?: number
-}
-
-/** Sends of an earlier attempt that count against the retries; none once the agent was given the error. */
-function triesOf(action: ActionRow): number {
-  const refusal = action.error === null ? undefined : (JSON.parse(action.error) as Partial<Refusal>)
-  return refusal?.code === 'unsent' ? (refusal.tries ?? 0) : 0
-}
-
-/** Records a send that is proved not applied. `started`: an earlier send under the key is not. */
-async function refuse(attempt: Attempt, call: Call, action: ActionRow, outcome: 'refused' | 'unsent', error: Refusal): Promise<'failed' | 'started'> {
-  const answer = await attempt.completion({ key: call.key, token: action.token ?? '', outcome, result: null, error: JSON.stringify(error), undo: null })
-  if (answer.outcome !== 'recorded') throw new Parked()
-  const status = answer.status === 'started' ? 'started' : 'failed'
-  attempt.put({ ...action, status, error: JSON.stringify(error), refused: action.refused + 1 })
-  return status
 }
 
 /** Until the retries are spent the agent was told nothing, so what is recorded meanwhile is `unsent`: a crash sends again. */

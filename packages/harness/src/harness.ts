@@ -202,7 +202,8 @@ export class Harness {
   /** For crash tests: the process is dead. Nothing is renewed, claimed, swept or given back any more. */
   abandon(): void {
     this.#isDead = true
-    for (const subscription of this.#subscriptions) subscription.pause()
+    // Its jobs' locks end with it, so that the queue hands them to somebody else.
+    for (const subscription of this.#subscriptions) void subscription.close(0)
     for (const timer of this.#timers) clearInterval(timer)
     this.#sweeper.pause()
     this.#ringer.close()

@@ -151,7 +151,7 @@ export class World {
       seen = items.map((item) => `${item.key} ${item.status} ${item.blocked_reason ?? ''} ${item.error ?? ''}`)
       found = items.find((item) => item.status === 'blocked' && item.blocked_reason === reason)
       return found !== undefined
-    }, 25_000, () => JSON.stringify(seen))
+    }, 60_000, () => JSON.stringify(seen))
     return found as ItemNow
   }
 

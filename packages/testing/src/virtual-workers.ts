@@ -142,7 +142,7 @@ export class VirtualWorkers {
   }
 
   /** The run once it is in one of these states; by default, ended. */
-  async runIs(runId: string, statuses: readonly RunRow['status'][] = endings, deadlineMs = 25_000): Promise<RunRow> {
+  async runIs(runId: string, statuses: readonly RunRow['status'][] = endings, deadlineMs = 60_000): Promise<RunRow> {
     let run: RunRow | undefined
     await until(`run ${runId} is ${statuses.join(' or ')}`, async () => {
       run = await readRun(this.ledger, runId)
@@ -177,7 +177,7 @@ export class VirtualWorkers {
 const endings: readonly RunRow['status'][] = ['completed', 'completed_with_failures', 'failed', 'cancelled', 'compensated', 'compensated_with_residue']
 
 /** Polls until true; the deadline only ends a broken test. */
-export async function until(what: string, check: () => Promise<boolean> | boolean, deadlineMs = 25_000, seen: () => unknown = () => ''): Promise<void> {
+export async function until(what: string, check: () => Promise<boolean> | boolean, deadlineMs = 60_000, seen: () => unknown = () => ''): Promise<void> {
   const end = Date.now() + deadlineMs
   while (!(await check())) {
     if (Date.now() > end) throw new Error(`waited ${deadlineMs} ms in vain until ${what}; last seen: ${String(seen())}`)

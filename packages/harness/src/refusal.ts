@@ -1,0 +1,29 @@
+/** A send that is proved not applied, as the ledger keeps it: with what the next attempt needs to know about it. */
+import type { ErrorRecord } from '@pawl/core'
+import type { ActionRow } from '@pawl/ledger'
+import type { Attempt } from './attempt.ts'
+import type { Call } from './call.ts'
+import { Parked } from './parked.ts'
+
+/** What `error` keeps of a refused action beside the error itself. */
+export interface Refusal extends ErrorRecord {
+  /** Sends that count against the tool's retries. */
+  readonly tries?: number
+  /** The newest action there was when the agent was given the error: whatever has a higher id came after it. */
+  readonly after?: number
+}
+
+/** Sends of an earlier attempt that count against the retries; none once the agent was given the error. */
+export function triesOf(action: ActionRow): number {
+  const refusal = action.error === null ? undefined : (JSON.parse(action.error) as Partial<Refusal>)
+  return refusal?.code === 'unsent' ? (refusal.tries ?? 0) : 0
+}
+
+/** Records a send that is proved not applied. `started`: an earlier send under the key is not. */
+export async function refuse(attempt: Attempt, call: Call, action: ActionRow, outcome: 'refused' | 'unsent', error: Refusal): Promise<'failed' | 'started'> {
+  const answer = await attempt.completion({ key: call.key, token: action.token ?? '', outcome, result: null, error: JSON.stringify(error), undo: null })
+  if (answer.outcome !== 'recorded') throw new Parked()
+  const status = answer.status === 'started' ? 'started' : 'failed'
+  attempt.put({ ...action, status, error: JSON.stringify(error), refused: action.refused + 1 })
+  return status
+}
