@@ -22,6 +22,7 @@ export interface DashboardOptions {
 }
 
 export interface RunningDashboard {
+  /** Where it listens; behind a proxy people use `PAWL_DASHBOARD_URL`. */
   readonly url: string
   /** Good for one login. Undefined where there are users. */
   readonly loginUrl: string | undefined
@@ -51,8 +52,8 @@ export async function startDashboard(variables: NodeJS.ProcessEnv, options: Dash
     await close()
     throw error
   }
-  const url = place.origin === null ? `http://${env.PAWL_HOST.includes(':') ? `[${env.PAWL_HOST}]` : env.PAWL_HOST}:${port}` : place.origin + place.base
-  const link = env.PAWL_DASHBOARD_USERS.length > 0 ? undefined : new OneTimeLink(`${url}/login`, options.printLink ?? printOnTerminal)
+  const url = `http://${env.PAWL_HOST.includes(':') ? `[${env.PAWL_HOST}]` : env.PAWL_HOST}:${port}`
+  const link = env.PAWL_DASHBOARD_USERS.length > 0 ? undefined : new OneTimeLink(`${place.origin ?? url}${place.base}/login`, options.printLink ?? printOnTerminal)
   const app = createApp({
     pawl, boards, ledgerId, link, place, host: env.PAWL_HOST, log,
     rules: { seal: createSeal(env.PAWL_SESSION_SECRET ?? randomBytes(32).toString('hex')), users: env.PAWL_DASHBOARD_USERS, isSecure: place.isSecure, cookieName: `pawl_${port}` },

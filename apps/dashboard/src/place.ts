@@ -26,6 +26,6 @@ export function withoutBase(request: Request, base: string): Request {
 
 /** Only a path of ours: a link to the login page must not lead elsewhere afterwards. */
 export function localPath(text: string | undefined): string {
-  if (text === undefined || !/^\/(?![/\\])/.test(text) || /[\u0000-\u001F\\]/.test(text)) return '/'
+  if (text === undefined || !/^\/(?![/\\])/.test(text) || /[\p{Cc}\\]/u.test(text)) return '/'
   return text
 }

@@ -38,6 +38,13 @@ const serveAssets: typeof serveStatic = (options) => serveStatic({ root: '', ...
 /** Its types know the Redis backend only; it works with both. */
 const asRedisQueue = (queue: BoardQueue) => queue as unknown as ConstructorParameters<typeof BullMQAdapter>[0]
 
+/** Nothing ever works on the queue of runs: a warning that it has no workers would only mislead. */
+class UnworkedAdapter extends BullMQAdapter {
+  override getWorkers(): Promise<null> {
+    return Promise.resolve(null)
+  }
+}
+
 function openBoard(base: string, isActing: boolean) {
   const adapter = new HonoAdapter(serveAssets)
   adapter.setBasePath(`${base}/queues`)
@@ -52,7 +59,7 @@ function openBoard(base: string, isActing: boolean) {
       handlerHooks: { before: ({ method }) => (method === 'get' ? { allow: true } : { allow: false, status: 403, message: 'The board never writes to the queue.' }) },
     },
   })
-  const adapterOf = (queue: BoardQueue, name: string, isRuns: boolean): BullMQAdapter => new BullMQAdapter(asRedisQueue(queue), {
+  const adapterOf = (queue: BoardQueue, name: string, isRuns: boolean): BullMQAdapter => new (isRuns ? UnworkedAdapter : BullMQAdapter)(asRedisQueue(queue), {
     readOnlyMode: !isActing, allowRetries: isActing,
     description: isRuns ? 'One job per run, delayed while it lives. Nothing runs these.' : `Doorbells of ${decodeURIComponent(name)}: a job says “look at this item”, the ledger says what is true.`,
     externalJobUrl: (job) => {

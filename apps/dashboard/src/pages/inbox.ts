@@ -2,7 +2,7 @@
 import type { InboxItem, Page } from '@pawl/client'
 import { html } from 'hono/html'
 import { mayAct } from '../auth/users.ts'
-import { actionFacts, evidence } from './item.ts'
+import { actionFacts, evidence, isEmptyDetail } from './item.ts'
 import { csrfField, layout, type Frame } from './layout.ts'
 import { empty, linkWith, pager, reasons, shortId, when, words } from './parts.ts'
 import { showValue, visible, type Html } from './visible.ts'
@@ -47,7 +47,7 @@ function card(frame: Frame, query: InboxQuery, entry: InboxItem, isMarked: boole
 function doubt(frame: Frame, query: InboxQuery, { action, answers, answerableAt, runId }: Doubt): Html {
   const isKnown = action.appliedEvidence !== null
   return html`<h2>Did ${visible(action.tool)} happen?</h2>
-    <p>It was sent and its answer was lost. It is <b>${action.effect}</b> and cannot be asked, so nothing is sent again until you look at the receiving system and say.</p>
+    <p>It was sent, its answer was lost, and no rule can find out what became of it: the tool is <b>${action.effect}</b>. Look at the receiving system and say; until then nothing is sent.</p>
     ${actionFacts(action)}
     <h3>Arguments, as they were sent</h3>${showValue(action.args)}
     ${evidence(action)}
@@ -75,7 +75,7 @@ function blocked(frame: Frame, query: InboxQuery, entry: Blocked): Html {
   } as const
   return html`<h2>${words(entry.reason)}</h2>
     <p>Item ${entry.itemSeq}${entry.itemKind === 'work' ? '' : ` (${entry.itemKind})`} waits: ${reasons[entry.reason]}. Attempts ${entry.attempts}, failures ${entry.failures}.</p>
-    ${entry.detail === null || entry.detail === undefined ? '' : showValue(entry.detail)}
+    ${isEmptyDetail(entry.detail) ? '' : showValue(entry.detail)}
     ${entry.verbs.length === 0 ? html`<p class="quiet">It is answered where it was asked: in the command line or over HTTP.</p>`
     : mayAct(frame.session.role, 'operate') ? html`<form method="post" action="${frame.base}/inbox/runs/${entry.runId}/items/${entry.itemSeq}" class="answer">
       ${csrfField(frame.session)}${returnTo(query)}

@@ -17,12 +17,12 @@ export function itemPage(frame: Frame, run: Run, item: Item, actions: Page<Actio
     ${fact('Kind', item.kind)}
     ${fact('Attempts', html`${item.attempts}${item.failures === 0 ? '' : html`, ${item.failures} of them failed`}`)}
     ${fact('Started', when(item.startedAt))}
-    ${item.finishedAt === null ? fact('Due', when(item.availableAt)) : fact('Ended', when(item.finishedAt))}
+    ${item.finishedAt !== null ? fact('Ended', when(item.finishedAt)) : item.status === 'pending' ? fact('Due', when(item.availableAt)) : ''}
     ${item.workerId === null ? '' : fact('Held by', html`<code>${shortId(item.workerId)}</code>, lease ${when(item.leaseUntil)}`)}
     ${item.resultRef === null ? '' : fact('Result reference', html`<code>${visible(item.resultRef)}</code>`)}
     ${item.error === null ? '' : fact('Error', html`<span class="bad-text">${visible(`${item.error.code ?? item.error.name}: ${item.error.message}`)}</span>`)}
   </dl>
-  ${item.blockedDetail === null || item.blockedDetail === undefined ? '' : html`<h2>Beside the reason</h2>${showValue(item.blockedDetail)}`}
+  ${isEmptyDetail(item.blockedDetail) ? '' : html`<h2>Beside the reason</h2>${showValue(item.blockedDetail)}`}
   </div>
   <div class="columns">
     <section id="payload" data-live><h2>Payload</h2>${showValue(item.payload)}</section>
@@ -33,6 +33,8 @@ export function itemPage(frame: Frame, run: Run, item: Item, actions: Page<Actio
   ${pager((next) => linkWith(href, { cursor: next }), cursor === undefined, actions.cursor)}
   </section>`)
 }
+
+export const isEmptyDetail = (detail: unknown): boolean => detail === null || detail === undefined || (typeof detail === 'object' && Object.keys(detail).length === 0)
 
 function actionCard(action: Action): Html {
   return html`<li class="card action" id="action-${action.id}">

@@ -2,7 +2,7 @@
 import { html } from 'hono/html'
 import { assets } from '../assets.ts'
 import type { Session } from '../auth/session.ts'
-import type { Html } from './visible.ts'
+import { visible, visibleText, type Html } from './visible.ts'
 
 export interface Frame {
   readonly base: string
@@ -19,7 +19,7 @@ export function bareLayout(base: string, title: string, body: Html): Html {
 <html lang="en">
 <head>
 <meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><meta name="robots" content="noindex">
-<title>${title} · Pawl</title>
+<title>${visibleText(title)} · Pawl</title>
 <link rel="icon" href="${base}${assets.href('icon.svg')}"><link rel="stylesheet" href="${base}${assets.href('style.css')}">
 </head>
 <body>
@@ -51,6 +51,6 @@ export const csrfField = (session: Pick<Session, 'csrf'>): Html => html`<input t
 
 /** A refusal with its way out. */
 export function problemPage(frame: Frame, title: string, sentence: string, code: string, back: { href: string; text: string }): Html {
-  return layout(frame, title, undefined, html`<section class="problem"><h1>${title}</h1><p>${sentence}</p>
+  return layout(frame, title, undefined, html`<section class="problem"><h1>${title}</h1><p>${visible(sentence)}</p>
     <p><a class="button" href="${frame.base}${back.href}">${back.text}</a> <code class="quiet">${code}</code></p></section>`)
 }

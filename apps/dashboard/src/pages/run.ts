@@ -45,7 +45,7 @@ export function runPage(frame: Frame, run: Run, query: ItemsQuery, items: Page<I
   <section id="items" data-live><h2>Items</h2>
   ${chips('By status', [
     { href: base, text: 'all', count: undefined, isHere: query.status === undefined && query.kind === undefined },
-    ...ITEM_STATUSES.map((name) => ({ href: linkWith(base, { status: name }), text: words(name), count: countOf(run, name), isHere: query.status === name })),
+    ...ITEM_STATUSES.filter((name) => countOf(run, name) !== '0' || query.status === name).map((name) => ({ href: linkWith(base, { status: name }), text: words(name), count: countOf(run, name), isHere: query.status === name })),
     ...(['split', 'finalize', 'compensate', 'settle'] as const).map((kind) => ({ href: linkWith(base, { kind }), text: kind, isHere: query.kind === kind })),
   ])}
   ${items.entries.length === 0 ? empty('No item is in this state.') : html`<table class="rows"><thead><tr><th>Item</th><th>Status</th><th>Attempts</th><th class="wide">Outcome</th><th>Last</th></tr></thead>

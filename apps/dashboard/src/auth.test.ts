@@ -1,0 +1,247 @@
+/** Who gets in, and what a page elsewhere can do: black box, over HTTP. */
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openGround, Browser, hiddenFields, password, seedRun, type Ground, type Scene } from './ground.testsuite.ts'
+import { Attempts } from './auth/attempts.ts'
+import { startDashboard } from './index.ts'
+
+let ground: Ground
+let scene: Scene
+beforeAll(async () => {
+  ground = await openGround()
+  scene = await seedRun(ground.stage)
+})
+afterAll(() => ground?.close())
+
+const open = async (name?: string): Promise<Browser> => {
+  const browser = new Browser(ground.dashboard.url)
+  if (name !== undefined) expect((await browser.login(name)).status).toBe(303)
+  return browser
+}
+
+describe('without a login', () => {
+  const pages = () => ['/', '/inbox', `/runs/${scene.runId}`, `/runs/${scene.runId}/items/4`, `/runs/${scene.runId}/cancel`, '/queues', '/queues/', '/queues/queue/x', '/nowhere']
+  const others = () => ['/queues/api/queues', '/queues/static/js/main.js', '/queues/api/redis/stats']
+
+  test('every page leads to the login and shows nothing else', async () => {
+    const browser = await open()
+    for (const path of pages()) {
+      const reply = await browser.get(path)
+      expect([path, reply.status, reply.headers.get('location')]).toEqual([path, 302, `/login${path === '/' ? '' : `?next=${encodeURIComponent(path)}`}`])
+      expect(reply.text).not.toContain(scene.runId)
+    }
+  })
+
+  test('data, assets of the board and the live parts of pages answer 401', async () => {
+    const browser = await open()
+    for (const path of others()) expect([path, (await browser.get(path, { accept: '*/*' })).status]).toEqual([path, 401])
+    expect((await browser.get('/', { 'x-pawl-live': '1' })).status).toBe(401)
+  })
+
+  test('no write passes', async () => {
+    const browser = await open()
+    for (const [method, path] of [['POST', `/runs/${scene.runId}/cancel`], ['POST', `/inbox/runs/${scene.runId}/actions/${scene.doubtful.actionId}`], ['PUT', '/queues/api/queues/pause'], ['POST', '/logout']] as const) {
+      expect([path, (await browser.send(method, path, new URLSearchParams({ seen: 'x' }))).status]).toEqual([path, 401])
+    }
+    expect((await ground.direct.getRun(scene.runId)).status).toBe('running')
+  })
+
+  test('a cookie that is forged, cut or another’s is none', async () => {
+    const rita = await open('rita')
+    const [cookie, value] = [...rita.cookies].find(([name]) => /^pawl_\d+$/.test(name)) ?? ['', '']
+    const [text, signature] = value.split('.')
+    const claims = JSON.parse(Buffer.from(text ?? '', 'base64url').toString()) as object
+    const forged = Buffer.from(JSON.stringify({ ...claims, name: 'olga' })).toString('base64url')
+    for (const bad of [`${forged}.${signature}`, text ?? '', `${text}.`, 'x', `${text}.${signature}x`]) {
+      const browser = await open()
+      browser.cookies.set(cookie, bad)
+      expect((await browser.get('/')).status).toBe(302)
+    }
+  })
+})
+
+describe('the login', () => {
+  test('gives a cookie that scripts and other sites do not get, and leads to where one wanted to go', async () => {
+    const browser = await open()
+    const reply = await browser.submit('/login?next=%2Finbox', '/login', { name: 'olga', password })
+    expect([reply.status, reply.headers.get('location')]).toEqual([303, '/inbox'])
+    const cookie = reply.headers.getSetCookie().find((each) => /^pawl_\d+=/.test(each)) ?? ''
+    expect(cookie).toMatch(/; HttpOnly/)
+    expect(cookie).toMatch(/; SameSite=Strict/)
+    expect(cookie).not.toMatch(/Secure/)
+  })
+
+  test('leads nowhere outside', async () => {
+    for (const next of ['https://evil.example/', '//evil.example/', '/\\evil.example', 'javascript:alert(1)']) {
+      const reply = await (await open()).submit(`/login?next=${encodeURIComponent(next)}`, '/login', { name: 'olga', password })
+      expect(reply.headers.get('location')).toBe('/')
+    }
+  })
+
+  test('refuses a wrong password and an unknown name with the same words', async () => {
+    const [wrong, unknown] = [await (await open()).login('olga', 'wrong password'), await (await open()).login('nobody', password)]
+    expect([wrong.status, unknown.status]).toEqual([401, 401])
+    const notice = (text: string) => /role="status">([^<]+)</.exec(text)?.[1]
+    expect(notice(wrong.text)).toBe(notice(unknown.text))
+    expect(wrong.headers.getSetCookie().some((each) => /^pawl_\d+=/.test(each))).toBe(false)
+  })
+
+  test('is refused without the token of its form', async () => {
+    const browser = await open()
+    expect((await browser.send('POST', '/login', new URLSearchParams({ name: 'olga', password }))).status).toBe(403)
+    const other = hiddenFields((await (await open()).get('/login')).text, '/login')
+    expect((await browser.send('POST', '/login', new URLSearchParams({ ...other, name: 'olga', password }))).status).toBe(403)
+  })
+
+  test('ends with the logout, and with a change of the user’s password or role', async () => {
+    const browser = await open('olga')
+    expect((await browser.submit('/', '/logout')).headers.get('location')).toBe('/login')
+    expect((await browser.get('/')).status).toBe(302)
+
+    const port = new URL(ground.dashboard.url).port
+    const again = await open('olga')
+    const demoted = await ground.start({ PAWL_DASHBOARD_USERS: ground.env['PAWL_DASHBOARD_USERS']?.replace('olga:operate', 'olga:read') })
+    const there = new Browser(demoted.url)
+    for (const [name, value] of again.cookies) there.cookies.set(name.replace(port, new URL(demoted.url).port), value)
+    expect((await there.get('/')).status).toBe(302)
+  })
+
+  test('waits after ten wrong passwords from one address, and not for others', () => {
+    const attempts = new Attempts()
+    for (let i = 0; i < 10; i++) {
+      expect(attempts.isAllowed('10.0.0.1')).toBe(true)
+      attempts.addWrong('10.0.0.1')
+    }
+    expect(attempts.isAllowed('10.0.0.1')).toBe(false)
+    expect(attempts.isAllowed('10.0.0.2')).toBe(true)
+  })
+})
+
+describe('a write', () => {
+  const pause = () => `/runs/${scene.runId}/pause`
+
+  test('from another site is refused with 403, whatever its cookies and tokens', async () => {
+    const browser = await open('olga')
+    const fields = new URLSearchParams(hiddenFields((await browser.get(pause())).text, pause()))
+    for (const headers of [{ origin: 'https://evil.example' }, { origin: 'null' }, { origin: ground.dashboard.url.replace(/\d+$/, '1') }]) {
+      expect((await browser.send('POST', pause(), fields, headers)).status).toBe(403)
+    }
+    const csrf = await browser.csrf()
+    expect((await browser.send('PUT', '/queues/api/queues/x/1/retry', undefined, { origin: 'https://evil.example', 'x-pawl-csrf': csrf })).status).toBe(403)
+    expect((await ground.direct.getRun(scene.runId)).paused).toBe(false)
+  })
+
+  test('that names no origin is refused', async () => {
+    const browser = await open('olga')
+    const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const fields = hiddenFields((await browser.get(pause())).text, pause())
+    const reply = await fetch(ground.dashboard.url + pause(), { method: 'POST', redirect: 'manual', headers: { cookie, accept: 'text/html' }, body: new URLSearchParams(fields) })
+    expect(reply.status).toBe(403)
+  })
+
+  test('without the session’s token is refused with 403, the board’s writes too', async () => {
+    const browser = await open('olga')
+    const { csrf: _csrf, ...rest } = hiddenFields((await browser.get(pause())).text, pause())
+    expect((await browser.send('POST', pause(), new URLSearchParams(rest))).status).toBe(403)
+    const foreign = await (await open('olga')).csrf()
+    expect((await browser.send('POST', pause(), new URLSearchParams({ ...rest, csrf: foreign }))).status).toBe(403)
+    expect((await browser.send('PUT', '/queues/api/queues/x/1/retry')).status).toBe(403)
+    expect((await ground.direct.getRun(scene.runId)).paused).toBe(false)
+  })
+
+  test('of somebody who may only read is refused with 403, and no button offers it', async () => {
+    const browser = await open('rita')
+    const page = await browser.get(`/runs/${scene.runId}`)
+    expect(page.status).toBe(200)
+    expect(page.text).not.toContain(`${scene.runId}/pause`)
+    const csrf = await browser.csrf()
+    for (const path of [pause(), `/inbox/runs/${scene.runId}/actions/${scene.doubtful.actionId}`, `/inbox/runs/${scene.runId}/items/5`]) {
+      expect([path, (await browser.send('POST', path, new URLSearchParams({ csrf, seen: '' }))).status]).toEqual([path, 403])
+    }
+    expect((await browser.send('PUT', '/queues/api/queues/x/1/retry', undefined, { 'x-pawl-csrf': csrf })).status).toBe(403)
+  })
+})
+
+test('every answer forbids inline scripts, inline styles and frames', async () => {
+  const browser = await open('olga')
+  for (const path of ['/login', '/', '/queues/', '/static/live.js', '/nowhere']) {
+    const { headers } = await browser.get(path)
+    const policy = headers.get('content-security-policy') ?? ''
+    expect(policy).toContain("frame-ancestors 'none'")
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).not.toContain('unsafe')
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+  }
+})
+
+test('a name that was made to point at this machine reaches nothing', async () => {
+  const { status } = await fetchAs(ground.dashboard.url, 'evil.example')
+  expect(status).toBe(403)
+})
+
+describe('without users', () => {
+  test('the printed link logs in once, and never again', async () => {
+    const dashboard = await ground.start({ PAWL_DASHBOARD_USERS: '', PAWL_SESSION_SECRET: '' })
+    const link = new URL(dashboard.loginUrl ?? '')
+    const browser = new Browser(dashboard.url)
+    expect((await browser.get('/')).status).toBe(302)
+    expect((await browser.get(link.pathname + link.search)).headers.get('location')).toBe('/')
+    expect((await browser.get('/')).status).toBe(200)
+    const late = new Browser(dashboard.url)
+    expect((await late.get(link.pathname + link.search)).status).toBe(403)
+    expect((await late.get('/')).status).toBe(302)
+    expect((await late.get(`/login?link=${randomUUID()}`)).status).toBe(403)
+  })
+
+  test('a new link can be asked for; it is printed, not answered', async () => {
+    const printed: string[] = []
+    const dashboard = await startDashboard({ ...ground.env, PAWL_DASHBOARD_USERS: '' }, { printLink: (url) => printed.push(url) })
+    try {
+      const browser = new Browser(dashboard.url)
+      await browser.get(`/login${new URL(printed[0] ?? '').search}`)
+      const other = new Browser(dashboard.url)
+      const reply = await other.submit('/login', '/login')
+      expect(printed).toHaveLength(2)
+      const token = new URL(printed[1] ?? '').searchParams.get('link') ?? ''
+      expect(token).not.toBe('')
+      expect(reply.text + [...reply.headers].join()).not.toContain(token)
+      expect((await other.get(`/login?link=${token}`)).headers.get('location')).toBe('/')
+    } finally {
+      await dashboard.close()
+    }
+  })
+
+  test('others than this machine are refused before anything listens', async () => {
+    await expect(startDashboard({ ...ground.env, PAWL_HOST: '0.0.0.0', PAWL_DASHBOARD_USERS: '' })).rejects.toMatchObject({ code: 'USERS_NEEDED' })
+  })
+})
+
+describe('behind a proxy’s path', () => {
+  test.for([['kept', '/tools/pawl'], ['stripped', '']])('pages, board and logins work where the path is %s', async ([, before]) => {
+    const dashboard = await ground.start({ PAWL_DASHBOARD_URL: 'https://ops.example/tools/pawl' })
+    const browser = new Browser(dashboard.url)
+    const proxied = { origin: 'https://ops.example' }
+    expect((await browser.get(`${before}/inbox`)).headers.get('location')).toBe('/tools/pawl/login?next=%2Finbox')
+    const form = hiddenFields((await browser.get(`${before}/login`)).text, '/tools/pawl/login')
+    const reply = await browser.send('POST', `${before}/login`, new URLSearchParams({ ...form, next: '/inbox', name: 'olga', password }), proxied)
+    expect([reply.status, reply.headers.get('location')]).toEqual([303, '/tools/pawl/inbox'])
+    expect(reply.headers.getSetCookie().find((each) => /^pawl_\d+=/.test(each))).toMatch(/; Secure/)
+    expect((await browser.get(`${before}/`)).text).toContain(`href="/tools/pawl/runs/${scene.runId}"`)
+
+    const board = await browser.get(`${before}/queues/`)
+    expect(board.text).toContain('<base href="/tools/pawl/queues/" />')
+    const script = /src="(static\/js\/main[^"]+)"/.exec(board.text)?.[1] ?? ''
+    const asset = await browser.get(`${before}/queues/${script}`)
+    expect([asset.status, asset.headers.get('content-type')]).toEqual([200, 'text/javascript; charset=utf-8'])
+    expect((await browser.get(`${before}/queues/api/queues`)).status).toBe(200)
+  })
+})
+
+/** fetch cannot set Host. */
+async function fetchAs(url: string, host: string): Promise<{ status: number }> {
+  const { request } = await import('node:http')
+  const { hostname, port } = new URL(url)
+  return await new Promise((resolve, reject) => {
+    request({ hostname, port, path: '/login', headers: { host } }, (response) => { response.resume(); resolve({ status: response.statusCode ?? 0 }) }).on('error', reject).end()
+  })
+}
