@@ -1,4 +1,8 @@
 /** What users install: everything they write agents and services with. Ready-made tools are under `pawl/tools/*`. */
+export {
+  createClient, type Action, type AgentContract, type ClientOptions, type DoubtSettlement, type InboxItem, type Item, type Page, type PawlClient, type Preview,
+  type Progress, type Run, type RunEvent, type StartedRun, type StartOptions, type StreamHeader, type VerbAnswer,
+} from '@pawl/client'
 export { NotApplied, PawlError, Rejected, ToolFailed } from '@pawl/core'
 export { defineAgent, defineConfig, type Agent, type AgentContext, type AgentDefinition, type ItemOutcome, type ItemSeed, type PawlConfig, type RunFacts, type ToolCalls } from '@pawl/harness'
 export { applied, defineTool, notApplied, unknown, type ExecuteContext, type Tool, type ToolDefinition, type ToolTransaction, type TransactionalContext, type Verdict, type VerifyContext } from '@pawl/tools'

@@ -9,7 +9,7 @@ import { fromEnv } from '../cli/place.ts'
 import { many } from '../cli/plain.ts'
 import { ServiceStack } from '../cli/service-stack.ts'
 import { untilStopped } from '../cli/until-stopped.ts'
-import { startDev, type Dev } from '../dev/start-dev.ts'
+import type { Dev } from '../dev/start-dev.ts'
 
 interface DevOptions {
   readonly config?: string
@@ -32,6 +32,7 @@ export function addDev(parent: Command): void {
       const services = new ServiceStack()
       if (fromEnv('DATABASE_URL') !== undefined) out.remark('DATABASE_URL is set and not used: dev has a Postgres of its own. For that one there are pawl worker, producer and dashboard.')
       try {
+        const { startDev } = await import('../dev/start-dev.ts')
         const dev = await startDev({
           config: options.config ?? fromEnv('PAWL_CONFIG'), processes: options.processes, port: options.port, dashboardPort: options.dashboardPort,
           log: (line) => out.remark(line), onLoginLink: (url) => process.stderr.write(`Log in with this link, once: ${url}\n`),

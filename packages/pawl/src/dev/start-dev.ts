@@ -43,7 +43,7 @@ export async function startDev(request: DevRequest, services: ServiceStack): Pro
   const postgres = await services.add('Postgres', () => startEmbedded({ folder: devFolder(), log: request.log }), (each) => each.release())
   await migrate(postgres.url)
   const queue = queueEnv(config)
-  const env: NodeJS.ProcessEnv = { ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !closed.includes(name))), PAWL_LOG_LEVEL: process.env['PAWL_LOG_LEVEL'] || 'warn', ...queue.variables, DATABASE_URL: postgres.url, PAWL_CONFIG: path }
+  const env: NodeJS.ProcessEnv = { ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !closed.includes(name))), PAWL_LOG_LEVEL: process.env['PAWL_LOG_LEVEL'] || 'error', ...queue.variables, DATABASE_URL: postgres.url, PAWL_CONFIG: path }
   const [{ startWorkers }, { startProducer }, { startDashboard }] = await Promise.all([import('@pawl/worker'), import('@pawl/producer'), import('@pawl/dashboard')])
   const workers = await services.add('workers', () => startWorkers({ ...env, PAWL_PROCESSES: String(request.processes) }), (each) => each.stop())
   const producer = await services.add('producer', () => onFreePort(request.port, (port) => startProducer({ env: { ...env, PAWL_PORT: String(port) } })), (each) => each.close())

@@ -1,0 +1,117 @@
+/** What the command says when it is used wrongly, or cannot reach what it needs: an exit code, one sentence with the way out, and no secret. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openWorld, type World } from './cli/world.testsuite.ts'
+import { runPawl } from './cli/command.testsuite.ts'
+
+let world: World
+beforeAll(async () => { world = await openWorld({ migrate: true }) })
+afterAll(async () => { await world.close() })
+
+const unknownRun = '01a22825-62eb-7115-9249-dfba67e4f7f7'
+
+describe('what is typed wrongly ends with 2 and names what is wrong', () => {
+  test.each<[string, string[], string]>([
+    ['no command', [], 'Usage: pawl'],
+    ['an unknown command, with the nearest one', ['run', 'lst'], 'Did you mean list?'],
+    ['a missing argument', ['run', 'show'], "missing required argument 'run'"],
+    ['a status that is none', ['run', 'list', '--status', 'done'], 'Allowed choices are'],
+    ['a limit that is no number', ['run', 'list', '--limit', 'many'], 'whole number from 1 to 1000'],
+    ['a label without a value', ['run', 'start', 'notes', '--label', 'team'], '--label team=billing'],
+    ['input that is not JSON', ['run', 'start', 'notes', '--input', '{lines: 1}'], '--input is not JSON'],
+    ['an input file that is not there', ['run', 'start', 'notes', '--input', '@gone.json'], 'gone.json cannot be read (ENOENT)'],
+    ['an items file that is not there', ['run', 'start', 'mails', '--items', 'gone.ndjson'], 'gone.ndjson cannot be read (ENOENT)'],
+    ['both places', ['run', 'list', '--url', 'http://127.0.0.1:1', '--database', 'postgres://x'], 'not both'],
+    ['a database that is no Postgres', ['run', 'list', '--database', 'mysql://x'], 'postgres://user:password@host'],
+    ['a producer that is no URL', ['run', 'list', '--url', 'localhost'], 'http://127.0.0.1:3000'],
+    ['two answers', ['settle', unknownRun, '1', '--happened', '--did-not'], 'Give one of'],
+    ['an action that is no number', ['settle', unknownRun, 'first', '--did-not'], 'whole number'],
+    ['half of what was looked at', ['settle', unknownRun, '1', '--did-not', '--attempt', '1'], 'go together'],
+    ['an item verb without its item', ['run', 'fail', unknownRun], '--item <seq>'],
+  ])('%s', async (_, args, says) => {
+    const { code, stdout, stderr } = await world.pawl(...args)
+    expect(stderr).toContain(says)
+    expect(stdout).toBe('')
+    expect(code).toBe(2)
+  })
+})
+
+describe('what cannot be done ends with 1 and says the way out', () => {
+  test.each<[string, string[], string]>([
+    ['an unknown agent', ['run', 'start', 'nobody', '--input', '{}'], 'Known: "notes", "mails"'],
+    ['input that does not fit', ['run', 'start', 'notes', '--input', '{"lines":"many"}'], 'input.lines'],
+    ['an agent that needs items', ['run', 'start', 'mails'], '--items items.ndjson'],
+    ['an unknown run to show', ['run', 'show', unknownRun], `There is no run "${unknownRun}"`],
+    ['an unknown run to watch', ['run', 'watch', unknownRun], 'There is no run'],
+    ['an unknown run to pause', ['run', 'pause', unknownRun], 'There is no run'],
+    ['an unknown run to audit', ['audit', unknownRun], 'There is no run'],
+    ['an unknown run to settle', ['settle', unknownRun, '1', '--did-not'], 'There is no run'],
+    ['a config that is not there', ['tools', '--config', 'gone.ts'], 'gone.ts'],
+    ['a database that is down, by its host and without its password', ['run', 'list', '--database', 'postgres://ann:geheim@127.0.0.1:1/x'], "Postgres at 127.0.0.1:1 did not answer"],
+    ['a producer that is down, by its host', ['run', 'list', '--url', 'http://127.0.0.1:1'], 'The producer at 127.0.0.1:1 did not answer'],
+  ])('%s', async (_, args, says) => {
+    const { code, stdout, stderr } = await world.pawl(...args)
+    expect(stderr).toContain(says)
+    expect(stdout).toBe('')
+    expect(stderr).not.toContain('geheim')
+    expect(stderr).not.toMatch(/\n\s+at /)
+    expect(code).toBe(1)
+  })
+
+  test('a database that does not exist is named as such', async () => {
+    const url = new URL(world.url)
+    url.pathname = '/nothing_here'
+    const { code, stderr } = await world.pawl('run', 'list', '--database', url.href)
+    expect(stderr).toContain('"nothing_here" does not exist')
+    expect(stderr).toContain('Create the database')
+    if (url.password !== '') expect(stderr).not.toContain(url.password)
+    expect(code).toBe(1)
+  })
+
+  test('nowhere to go names every way to say where', async () => {
+    const { code, stderr } = await runPawl(['run', 'list'], { cwd: world.folder })
+    for (const way of ['--url', 'PAWL_URL', '--database', 'DATABASE_URL', 'pawl.config', 'pawl dev']) expect(stderr).toContain(way)
+    expect(code).toBe(1)
+  })
+
+  test('with --json a failure is one JSON line on stderr, and --verbose adds where it came from', async () => {
+    const { code, stdout, stderr } = await world.pawl('run', 'show', unknownRun, '--json', '--verbose')
+    const [first = '', ...rest] = stderr.split('\n')
+    expect(JSON.parse(first)).toMatchObject({ code: 'NOT_FOUND', message: expect.stringContaining('There is no run') as string })
+    expect(rest.join('\n')).toMatch(/\n\s+at /)
+    expect(stdout).toBe('')
+    expect(code).toBe(1)
+  })
+
+  test('a bad line in an items file is named by its number, and nothing is started', async () => {
+    for (const [text, says] of [
+      ['{"key":"a","payload":{"to":"ann"}}\n{"key":"b"', 'line 2 is not JSON'],
+      ['{"key":"a","payload":{"to":"ann"}}\n\n{"key":7,"payload":{}}', 'line 3: key'],
+      ['{"key":"a","payload":{"to":"ann"}}\n{"key":"b","payload":{"to":5}}', 'payload.to'],
+    ] as const) {
+      const { code, stderr } = await world.pawl('run', 'start', 'mails', '--items', world.write('items.ndjson', text))
+      expect(stderr).toContain(says)
+      expect(code).toBeGreaterThan(0)
+    }
+    expect(await world.ledger.query('select id from pawl.runs')).toEqual([])
+  })
+})
+
+test('before the first migration every command that reads runs names "pawl migrate", which then says what it applied', async () => {
+  const fresh = await openWorld({ migrate: false })
+  try {
+    const before = await fresh.pawl('run', 'list')
+    expect(before.stderr).toContain('Run "pawl migrate"')
+    expect(before.code).toBe(1)
+    const diagnosed = await fresh.pawl('doctor')
+    expect(diagnosed.stdout).toMatch(/fail +schema/)
+    expect(diagnosed.stdout).toContain('→ pawl migrate')
+    expect(diagnosed.code).toBe(1)
+    const first = await fresh.json<{ applied: string[] }>('migrate')
+    expect(first.applied).toContain('verbs')
+    const second = await fresh.pawl('migrate')
+    expect(second.stdout).toContain('is up to date')
+    expect(second.code).toBe(0)
+  } finally {
+    await fresh.close()
+  }
+})
