@@ -3,10 +3,11 @@ import { createAdaptorServer } from '@hono/node-server'
 import { PawlError } from '@pawl/core'
 import { dispatchRun, loadConfig, type AnyAgent } from '@pawl/harness'
 import type { Server } from 'node:http'
-import pino, { type Logger } from 'pino'
+import pino from 'pino'
 import { createApp } from './app.ts'
 import { connect, type Connections } from './connect.ts'
 import { isLoopback, readProducerEnv } from './env.ts'
+import { startSplitting } from './split-work.ts'
 
 export interface ProducerOptions {
   /** The variables of `.env.example`. */
@@ -15,8 +16,6 @@ export interface ProducerOptions {
   readonly agents?: readonly AnyAgent[]
   /** A stream of items silent for this long counts as dead. Default 10 s. */
   readonly streamAliveMs?: number
-  /** Work beside the HTTP (the split queue); stopped before the connections close. */
-  readonly onReady?: (parts: Connections & { readonly agents: readonly AnyAgent[]; readonly log: Logger }) => Promise<{ stop(): Promise<void> }>
 }
 
 export interface RunningProducer {
@@ -42,7 +41,7 @@ export async function startProducer(options: ProducerOptions): Promise<RunningPr
   const server = createAdaptorServer({ fetch: app.fetch, serverOptions: { requestTimeout: 0, headersTimeout: 10_000 } }) as Server
   try {
     const port = await listen(server, env.PAWL_HOST, env.PAWL_PORT)
-    const beside = await options.onReady?.({ ...connections, agents: config.agents, log })
+    const splitting = await startSplitting({ ...connections, agents: config.agents, log })
     const url = `http://${env.PAWL_HOST.includes(':') ? `[${env.PAWL_HOST}]` : env.PAWL_HOST}:${port}`
     log.info({ url, tokens: env.PAWL_TOKENS.length, open: isLoopback(env.PAWL_HOST) ? 'this machine' : 'the network' }, 'listening')
     return {
@@ -50,7 +49,7 @@ export async function startProducer(options: ProducerOptions): Promise<RunningPr
       async close() {
         closing.abort()
         await stopListening(server)
-        await beside?.stop()
+        await splitting.stop()
         await connections.close()
       },
     }
