@@ -332,6 +332,29 @@ describe('a run', () => {
     })
   })
 
+  describe.concurrent('doorbells', () => {
+    test('nobody rang: the sweep does', async () => {
+      const runId = await scripts.start(world, { run: async ({ tools }) => { await tools.opaque({ subject: 'not rung for' }) } }, { rings: false })
+      await ends(runId, 'completed')
+      expect(world.effects.receipts({ subject: 'not rung for' })).toHaveLength(1)
+    })
+
+    test('a job that failed before its item was claimed is kept, and rung for again under a new generation (hole 14)', async () => {
+      const id = newRunId()
+      const fault = world.workers.fault({ runId: id, at: 'before-claim', seq: 1, does: 'throw' })
+      await scripts.start(world, { run: async ({ tools }) => { await tools.opaque({ subject: 'rung for again' }) } }, { id })
+      await fault.struck
+      await ends(id, 'completed')
+      const [item] = await world.rows<{ generation: number; attempts: number }>('select generation, attempts from pawl.items where run_id = $1 and seq = 1', [id])
+      expect(item).toEqual({ generation: 2, attempts: 1 })
+      expect(world.effects.receipts({ subject: 'rung for again' })).toHaveLength(1)
+    })
+
+    test('one of another ledger is refused aloud, not taken for ours', async () => {
+      await expect(world.workers.workers[0]?.handle({ ledgerId: newRunId(), runId: newRunId(), seq: 1, generation: 1 })).rejects.toMatchObject({ code: 'FOREIGN_LEDGER' })
+    })
+  })
+
   describe.concurrent('leases', () => {
     test('one that a clock step left far in the future counts as ended (hole 31)', async () => {
       const id = newRunId()

@@ -38,10 +38,10 @@ export class Scripts<M extends ToolMap> {
   }
 
   /** Starts a run of one item, or of the items given; without any when the script splits. The id may be fixed first, to arm a fault. */
-  async start(world: World, script: Script<M>, options: { id?: string; items?: readonly ItemSeed<unknown>[]; policy?: Partial<RunPolicy> } = {}): Promise<string> {
-    const { id = newRunId(), policy = {} } = options
+  async start(world: World, script: Script<M>, options: { id?: string; items?: readonly ItemSeed<unknown>[]; policy?: Partial<RunPolicy>; rings?: boolean } = {}): Promise<string> {
+    const { id = newRunId(), policy = {}, rings = true } = options
     this.#scripts.set(id, script)
     const items = options.items ?? (script.split ? undefined : [{ key: 'only', payload: null }])
-    return await world.workers.startRun(this.agent, { script: id }, { id, policy, ...(items ? { items } : {}) })
+    return await world.workers.startRun(this.agent, { script: id }, { id, policy, rings, ...(items ? { items } : {}) })
   }
 }

@@ -120,8 +120,8 @@ export class VirtualWorkers {
     return { struck, thaw }
   }
 
-  /** Starts a run with these items, or with the agent's split when there are none. */
-  async startRun(agent: AnyAgent, input: unknown, options: { items?: readonly ItemSeed<unknown>[]; policy?: Partial<RunPolicy>; id?: string } = {}): Promise<string> {
+  /** Starts a run with these items, or with the agent's split when there are none. `rings: false`: the caller dies before anybody is told. */
+  async startRun(agent: AnyAgent, input: unknown, options: { items?: readonly ItemSeed<unknown>[]; policy?: Partial<RunPolicy>; id?: string; rings?: boolean } = {}): Promise<string> {
     const id = options.id ?? newRunId()
     await startRun(this.ledger, {
       id, namespace: 'test', key: null, digest: null, agent: agent.name, agentVersion: agent.version, modelVersion: null, promptVersion: null, schemaVersion: 1,
@@ -132,7 +132,7 @@ export class VirtualWorkers {
       if (options.items.length > 0) await appendItems(this.ledger, id, stream, encodeItems(agent, options.items))
       await sealRun(this.ledger, id, stream, null)
     }
-    this.touch(id)
+    if (options.rings !== false) this.touch(id)
     return id
   }
 
