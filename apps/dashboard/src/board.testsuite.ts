@@ -43,7 +43,7 @@ export function boardContract(redisUrl?: string): void {
     await ground?.close()
   })
 
-  /** Whatever the board set going has reached the handler when this comes back. */
+  /** Jobs go one by one: whatever the board had set going before this ring has reached the handler when it comes back. */
   async function bellsAfter(seq: number): Promise<Doorbell[]> {
     await ground.queue.ring([ringOf(seq)])
     await expect.poll(() => bells.some((bell) => bell.seq === seq), soon).toBe(true)
@@ -55,14 +55,14 @@ export function boardContract(redisUrl?: string): void {
       interface Shown { readonly name: string; readonly readOnlyMode: boolean; readonly jobs: { readonly progress: unknown; readonly externalUrl: { readonly href: string } }[] }
       const list = async (active: string, browser = olga) => (JSON.parse((await browser.get(`/queues/api/queues?activeQueue=${encodeURIComponent(active)}&page=1&jobsPerPage=10`, { accept: 'application/json' })).text) as { queues: Shown[] }).queues
       const runs = (await ground.queue.names()).find(({ channel }) => channel === undefined)?.name ?? ''
-      await expect.poll(async () => (await list(runs)).map(({ name }) => name).toSorted(), soon).toEqual([queueName, runs].toSorted())
+      await expect.poll(async () => (await list(runs)).map(({ name }) => name), soon).toEqual(expect.arrayContaining([queueName, runs]))
       const shown = (await list(runs)).find(({ name }) => name === runs)
       expect(shown?.jobs).toMatchObject([{ progress: { done: 1, failed: 2, blocked: 2, total: 8 }, externalUrl: { href: `/runs/${scene.runId}` } }])
       const work = (await list(queueName)).find(({ name }) => name === queueName)
       expect(work?.jobs.map(({ externalUrl }) => externalUrl.href)).toContain(`/runs/${scene.runId}/items/2`)
       const rita = new Browser(ground.dashboard.url)
       await rita.login('rita')
-      expect((await list(queueName, rita)).map(({ readOnlyMode }) => readOnlyMode)).toEqual([true, true])
+      expect((await list(queueName, rita)).filter(({ readOnlyMode }) => !readOnlyMode)).toEqual([])
     })
 
     test('a retry of finished work by URL runs nothing again and says why', async () => {
@@ -119,8 +119,8 @@ export function boardContract(redisUrl?: string): void {
       const events = await ground.direct.listEvents(scene.runId, { limit: 1_000 })
       expect(events.filter(({ kind }) => kind === 'run.resumed')).toHaveLength(1)
       // The ledger rings for them anew, under new generations; BullMQ itself rings for none of the old.
-      await bellsAfter(8)
-      expect(bells.slice(earlier).filter(({ seq, generation }) => generation === 1 && seq !== 8)).toEqual([])
+      const rungFor = (seq: number) => bells.slice(earlier).filter((bell) => bell.seq === seq).map(({ generation }) => generation > 1)
+      await expect.poll(() => [rungFor(2), rungFor(3)], soon).toEqual([[true], [true]])
       // Their commits are in the journal of the next attempt: nothing is sent twice.
       const again = await claim(ground.stage, scene.runId, 2)
       expect(again.journal.map(({ key, status }) => [key, status])).toEqual([['key-2', 'committed']])

@@ -12,7 +12,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { createClient, type PawlClient } from '@pawl/client'
 import { digest } from '@pawl/core'
-import { appendItems, blockItem, openStream, readIdentity, sealRun, settleAction, startRun } from '@pawl/ledger'
+import { appendItems, blockItem, openStream, readIdentity, sealRun, settleAction, startRun, takeDueItems } from '@pawl/ledger'
 import { connectQueue, type Queue } from '@pawl/queue'
 import { claim, committed, finishOne, newRun, openStage, started, type Stage } from '../../../packages/ledger/src/stage.testsuite.ts'
 import { hashPassword } from './auth/password.ts'
@@ -168,6 +168,8 @@ export async function seedRun(stage: Stage, agent = 'mailing'): Promise<Scene> {
   const keys = [evil, 'bob@example.org', 'carol@example.org', disguised, 'erin@example.org', 'frank@example.org', 'grace@example.org', 'heidi@example.org']
   await appendItems(stage.ledger, run.id, stream, keys.map((key) => ({ key, payload: JSON.stringify({ to: key }) })))
   await sealRun(stage.ledger, run.id, stream, digest(keys))
+  // As if rung for: the next ring is another generation.
+  await takeDueItems(stage.ledger, run.id)
   const args = (to: string) => ({ args: JSON.stringify({ to, body: `Hello ${evil} and ${disguised}` }), tool: 'mail-api.send' })
   const done = await claim(stage, run.id, 1)
   await committed(stage, done, 'key-1', args(evil))

@@ -42,6 +42,8 @@ export function createResumer(pawl: PawlClient, ledgerId: string, note: string):
       const item = await pawl.getItem(runId, seq)
       if (item.status === 'blocked') await pawl.releaseItem(runId, seq, 'resume', { note })
       else if (item.status === 'failed' || item.status === 'cancelled') await once(runId, false)
+      // Sent round again by this very request, for another item of its run.
+      else if (item.status === 'pending' && resumed.has(runId)) await once(runId, false)
       else throw refusal(`Item ${seq} is ${item.status.replaceAll('_', ' ')}: ${item.status === 'done' || item.status === 'compensated' ? 'it is never run again.' : 'it goes on by itself, whatever became of this job.'}`)
     },
   }
