@@ -11,7 +11,8 @@ import { PawlError } from '@pawl/core'
 import type { Binaries } from './binaries.ts'
 import { rememberMove, type Log, type Place } from './place.ts'
 
-export const SUPERUSER = 'pawl'
+/** Not named like the schema `pawl`: a user's unqualified `create table` would land in it. */
+export const SUPERUSER = 'postgres'
 
 /** Call under the start lock. */
 export async function ensureCluster(place: Place, binaries: Binaries, log: Log): Promise<void> {
