@@ -1,6 +1,6 @@
 /** What is unsettled is found out by proof, never by time or by an error's kind: evidence, a call under the same key, verify, a person. */
 import { newRunId } from '@pawl/core'
-import { answerDoubt, startCompensation } from '@pawl/ledger'
+import { answerDoubt, cancelRun, startCompensation } from '@pawl/ledger'
 import { applied, defineTool, unknown } from '@pawl/tools'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { Scripts } from './scripted.testsuite.ts'
@@ -17,7 +17,7 @@ const deafTool = (name: string, verify?: EffectTool['verify']): EffectTool => de
   execute: (input, { signal }) => new Promise((resolve) => signal.addEventListener('abort', () => told.set(input.subject, () => resolve({ ref: 'late but true' })))),
 })
 
-type Tools = Record<ToolClass, EffectTool> & { deaf: EffectTool; deafLookup: EffectTool; hasty: EffectTool; blind: EffectTool; slowLookup: EffectTool; shortWindow: EffectTool }
+type Tools = Record<ToolClass, EffectTool> & { deaf: EffectTool; deafLookup: EffectTool; noUndo: EffectTool; hasty: EffectTool; blind: EffectTool; slowLookup: EffectTool; shortWindow: EffectTool }
 
 describe.concurrent('settling', () => {
   let world: World
@@ -28,6 +28,7 @@ describe.concurrent('settling', () => {
     world = await World.open((tools, effects) => {
       scripts = new Scripts<Tools>({
         ...tools,
+        noUndo: effectTool(effects, { name: 'no-undo', via: 'keyed', effect: 'idempotent', concurrent: true }),
         deaf: deafTool('deaf'),
         deafLookup: deafTool('deafLookup', () => Promise.resolve(unknown('not yet'))),
         hasty: effectTool(effects, { name: 'hasty', via: 'opaque', effect: 'non-idempotent', timeout: 1_000 }),
@@ -198,6 +199,22 @@ describe.concurrent('settling', () => {
     expect(await world.workers.runIs(id)).toMatchObject({ status: 'compensated' })
     expect(world.effects.receipts({ subject: 'stopped' })).toHaveLength(0)
     fault.thaw()
+  })
+
+  test.each([['compensating', startCompensation], ['cancelling', cancelRun]] as const)('%s asks a person about a keyed call that cannot be undone instead of calling it again (hole 5)', async (name, stop) => {
+    const id = newRunId()
+    const fault = world.workers.fault({ runId: id, at: 'before-send', does: 'freeze' })
+    await scripts.start(world, once('noUndo', `not forward ${name}`), { id })
+    await fault.struck
+    await stop(world.workers.ledger, id, 'ann', null)
+    world.workers.touch(id)
+    await world.blocked(id, 'in_doubt')
+    await world.answer(id, 'did_not')
+    await until('nothing is live', async () => (await world.items(id)).every((item) => !['pending', 'in_progress', 'blocked'].includes(item.status)))
+    expect(world.effects.receipts({ subject: `not forward ${name}` })).toHaveLength(0)
+    fault.thaw()
+    await world.workers.quiet(id)
+    expect(world.effects.receipts({ subject: `not forward ${name}` })).toHaveLength(0)
   })
 
   test('the wait before verify covers a send that begins at the end of the old holder\'s send window (hole 5)', async () => {
