@@ -24,8 +24,5 @@ export function withoutBase(request: Request, base: string): Request {
   return new Request(url, request)
 }
 
-/** Only a path of ours: a link to the login page must not lead elsewhere afterwards. */
-export function localPath(text: string | undefined): string {
-  if (text === undefined || !/^\/(?![/\\])/.test(text) || /[\p{Cc}\\]/u.test(text)) return '/'
-  return text
-}
+/** Only a path of ours, percent-encoded as browsers send it: a link to the login page must not lead elsewhere afterwards. */
+export const localPath = (text: string | undefined): string => (text !== undefined && /^\/(?!\/)[!-[\]-~]*$/.test(text) ? text : '/')

@@ -29,7 +29,8 @@ const refresh = async () => {
   try {
     const response = await fetch(location.href, { headers: { 'x-pawl-live': '1', accept: 'text/html' }, signal: AbortSignal.timeout(10000) })
     if (response.status === 401) return location.reload()
-    if (!response.ok) throw new Error(String(response.status))
+    if (response.status >= 500) throw new Error(String(response.status))
+    if (!response.ok) return
     const page = new DOMParser().parseFromString(await response.text(), 'text/html')
     for (const part of document.querySelectorAll('[data-live]')) replace(part, page.getElementById(part.id))
     offline.hidden = true

@@ -6,6 +6,7 @@ import type { Context, MiddlewareHandler } from 'hono'
 import { PawlError } from '@pawl/core'
 import { isLoopback } from '../env.ts'
 import type { Place } from '../place.ts'
+import { isEqual } from './seal.ts'
 import { readSession, type Session, type SessionRules } from './session.ts'
 import { mayAct, type Role } from './users.ts'
 
@@ -91,7 +92,7 @@ export function checkCsrf(): MiddlewareHandler<PageEnv> {
     if (isWrite(c.req.method)) {
       const { csrf } = c.get('session')
       const given = c.req.header('x-pawl-csrf') ?? (await textFields(c))['csrf']
-      if (given !== csrf) throw new PawlError('STALE_FORM', 'Refused: the form is from an earlier session. Reload the page and send it again.')
+      if (given === undefined || !isEqual(given, csrf)) throw new PawlError('STALE_FORM', 'Refused: the form is from an earlier session. Reload the page and send it again.')
     }
     await next()
   }
