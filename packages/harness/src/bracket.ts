@@ -214,12 +214,12 @@ async function afterUnsent(attempt: Attempt, call: Call, action: ActionRow, erro
   if (attempt.ending) throw new Parked()
   if (status === 'started') return await afterUnknown(attempt, call, attempt.put({ ...action, token: null }), { since: attempt.claimed, n })
   // The window closed before the send: this process is too busy to send now.
-  if (intendedTwice(attempt, call.key) > mostUnsent) throw parked(attempt, { kind: 'sleep', delayMs: attempt.parts.timings.sendWindowMs })
+  if (countUnsent(attempt, call.key) > mostUnsent) throw parked(attempt, { kind: 'sleep', delayMs: attempt.parts.timings.sendWindowMs })
   return await sendAgain(attempt, call, n)
 }
 
 const mostUnsent = 4
-function intendedTwice(attempt: Attempt, key: string): number {
+function countUnsent(attempt: Attempt, key: string): number {
   const count = (attempt.unsent.get(key) ?? 0) + 1
   attempt.unsent.set(key, count)
   return count

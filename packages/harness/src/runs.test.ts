@@ -356,14 +356,17 @@ describe('a run', () => {
   })
 
   describe.concurrent('leases', () => {
-    test('one that a clock step left far in the future counts as ended (hole 31)', async () => {
+    test.each([
+      ['one that a clock step left far in the future (hole 31)', `clock_timestamp() + interval '1 hour'`, 'clock step'],
+      ['one without an end (case 15)', 'null', 'no end'],
+    ])('%s counts as ended', async (_, until, subject) => {
       const id = newRunId()
       const fault = world.workers.fault({ runId: id, at: 'after-claim', seq: 1, does: 'freeze' })
-      await scripts.start(world, { run: async ({ tools }) => { await tools.opaque({ subject: 'clock step' }) } }, { id })
+      await scripts.start(world, { run: async ({ tools }) => { await tools.opaque({ subject }) } }, { id })
       await fault.struck
-      await world.rows(`update pawl.items set lease_until = clock_timestamp() + interval '1 hour' where run_id = $1`, [id])
+      await world.rows(`update pawl.items set lease_until = ${until} where run_id = $1`, [id])
       await ends(id, 'completed')
-      expect(world.effects.receipts({ subject: 'clock step' })).toHaveLength(1)
+      expect(world.effects.receipts({ subject })).toHaveLength(1)
     })
 
     test('those of a process proved dead are freed at once and fenced: its last words are not taken (hole 38)', async () => {
@@ -413,5 +416,19 @@ describe('a worker that is told to stop', () => {
     await world.workers.startWorker()
     expect((await world.workers.runIs(runId)).status).toBe('completed')
     for (const subject of ['last call', 'next worker']) expect(world.effects.receipts({ subject })).toHaveLength(1)
+  })
+
+  test('does not wait longer than its grace for a call that will not end; the next worker finds out what became of it (case 104)', async () => {
+    world.effects.program('endless', [{ hold: 'after' }])
+    const runId = await scripts.start(world, { run: async ({ tools }) => { await tools.lookup({ subject: 'endless' }) } })
+    await world.effects.received('endless', 1)
+    const begun = Date.now()
+    await world.workers.workers.at(-1)?.stop(300)
+    expect(Date.now() - begun).toBeLessThan(10_000)
+    expect((await world.actions(runId)).map((action) => action.status)).toEqual(['started'])
+    await world.workers.startWorker()
+    expect((await world.workers.runIs(runId)).status).toBe('completed')
+    expect((await world.actions(runId)).map((action) => action.settled_by)).toEqual(['verify'])
+    expect(world.effects.receipts({ subject: 'endless' })).toHaveLength(1)
   })
 })
