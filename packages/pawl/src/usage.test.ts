@@ -1,11 +1,15 @@
 /** What the command says when it is used wrongly, or cannot reach what it needs: an exit code, one sentence with the way out, and no secret. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openWorld, type World } from './cli/world.testsuite.ts'
-import { runPawl } from './cli/command.testsuite.ts'
+import { callPawl } from './cli/call-pawl.testsuite.ts'
 
+vi.setConfig({ testTimeout: 120_000 })
 let world: World
 beforeAll(async () => { world = await openWorld({ migrate: true }) })
 afterAll(async () => { await world.close() })
+
+/** In this process, and without a config, which these refusals do not need. */
+const call = (args: readonly string[]) => callPawl(args, { cwd: world.folder, env: { DATABASE_URL: world.url } })
 
 const unknownRun = '01a22825-62eb-7115-9249-dfba67e4f7f7'
 
@@ -19,7 +23,7 @@ describe('what is typed wrongly ends with 2 and names what is wrong', () => {
     ['a label without a value', ['run', 'start', 'notes', '--label', 'team'], '--label team=billing'],
     ['input that is not JSON', ['run', 'start', 'notes', '--input', '{lines: 1}'], '--input is not JSON'],
     ['an input file that is not there', ['run', 'start', 'notes', '--input', '@gone.json'], 'gone.json cannot be read (ENOENT)'],
-    ['an items file that is not there', ['run', 'start', 'mails', '--items', 'gone.ndjson'], 'gone.ndjson cannot be read (ENOENT)'],
+    ['an items file that is not there', ['run', 'start', 'mails', '--items', 'gone.ndjson', '--agent-version', '2'], 'gone.ndjson cannot be read (ENOENT)'],
     ['both places', ['run', 'list', '--url', 'http://127.0.0.1:1', '--database', 'postgres://x'], 'not both'],
     ['a database that is no Postgres', ['run', 'list', '--database', 'mysql://x'], 'postgres://user:password@host'],
     ['a producer that is no URL', ['run', 'list', '--url', 'localhost'], 'http://127.0.0.1:3000'],
@@ -28,7 +32,7 @@ describe('what is typed wrongly ends with 2 and names what is wrong', () => {
     ['half of what was looked at', ['settle', unknownRun, '1', '--did-not', '--attempt', '1'], 'go together'],
     ['an item verb without its item', ['run', 'fail', unknownRun], '--item <seq>'],
   ])('%s', async (_, args, says) => {
-    const { code, stdout, stderr } = await world.pawl(...args)
+    const { code, stdout, stderr } = await call(args)
     expect(stderr).toContain(says)
     expect(stdout).toBe('')
     expect(code).toBe(2)
@@ -37,9 +41,7 @@ describe('what is typed wrongly ends with 2 and names what is wrong', () => {
 
 describe('what cannot be done ends with 1 and says the way out', () => {
   test.each<[string, string[], string]>([
-    ['an unknown agent', ['run', 'start', 'nobody', '--input', '{}'], 'Known: "notes", "mails"'],
-    ['input that does not fit', ['run', 'start', 'notes', '--input', '{"lines":"many"}'], 'input.lines'],
-    ['an agent that needs items', ['run', 'start', 'mails'], '--items items.ndjson'],
+    ['an agent whose config is not known', ['run', 'start', 'notes', '--input', '{}'], '--agent-version'],
     ['an unknown run to show', ['run', 'show', unknownRun], `There is no run "${unknownRun}"`],
     ['an unknown run to watch', ['run', 'watch', unknownRun], 'There is no run'],
     ['an unknown run to pause', ['run', 'pause', unknownRun], 'There is no run'],
@@ -49,7 +51,7 @@ describe('what cannot be done ends with 1 and says the way out', () => {
     ['a database that is down, by its host and without its password', ['run', 'list', '--database', 'postgres://ann:geheim@127.0.0.1:1/x'], "Postgres at 127.0.0.1:1 did not answer"],
     ['a producer that is down, by its host', ['run', 'list', '--url', 'http://127.0.0.1:1'], 'The producer at 127.0.0.1:1 did not answer'],
   ])('%s', async (_, args, says) => {
-    const { code, stdout, stderr } = await world.pawl(...args)
+    const { code, stdout, stderr } = await call(args)
     expect(stderr).toContain(says)
     expect(stdout).toBe('')
     expect(stderr).not.toContain('geheim')
@@ -57,10 +59,20 @@ describe('what cannot be done ends with 1 and says the way out', () => {
     expect(code).toBe(1)
   })
 
+  test('a request that does not fit the agent is refused by its name or field, in a process of its own', async () => {
+    const [agent, input, items] = await Promise.all([
+      world.child('run', 'start', 'nobody', '--input', '{}'), world.child('run', 'start', 'notes', '--input', '{"lines":"many"}'), world.child('run', 'start', 'mails'),
+    ])
+    expect([agent.code, input.code, items.code]).toEqual([1, 1, 1])
+    expect(agent.stderr).toContain('Known: "notes", "mails"')
+    expect(input.stderr).toContain('input.lines')
+    expect(items.stderr).toContain('--items items.ndjson')
+  })
+
   test('a database that does not exist is named as such', async () => {
     const url = new URL(world.url)
     url.pathname = '/nothing_here'
-    const { code, stderr } = await world.pawl('run', 'list', '--database', url.href)
+    const { code, stderr } = await call(['run', 'list', '--database', url.href])
     expect(stderr).toContain('"nothing_here" does not exist')
     expect(stderr).toContain('Create the database')
     if (url.password !== '') expect(stderr).not.toContain(url.password)
@@ -68,7 +80,7 @@ describe('what cannot be done ends with 1 and says the way out', () => {
   })
 
   test('nowhere to go names every way to say where', async () => {
-    const { code, stderr } = await runPawl(['run', 'list'], { cwd: world.folder })
+    const { code, stderr } = await callPawl(['run', 'list'], { cwd: world.folder })
     for (const way of ['--url', 'PAWL_URL', '--database', 'DATABASE_URL', 'pawl.config', 'pawl dev']) expect(stderr).toContain(way)
     expect(code).toBe(1)
   })
@@ -83,12 +95,12 @@ describe('what cannot be done ends with 1 and says the way out', () => {
   })
 
   test('a bad line in an items file is named by its number, and nothing is started', async () => {
-    for (const [text, says] of [
+    const outcomes = await Promise.all(([
       ['{"key":"a","payload":{"to":"ann"}}\n{"key":"b"', 'line 2 is not JSON'],
       ['{"key":"a","payload":{"to":"ann"}}\n\n{"key":7,"payload":{}}', 'line 3: key'],
       ['{"key":"a","payload":{"to":"ann"}}\n{"key":"b","payload":{"to":5}}', 'payload.to'],
-    ] as const) {
-      const { code, stderr } = await world.pawl('run', 'start', 'mails', '--items', world.write('items.ndjson', text))
+    ] as const).map(async ([text, says], i) => ({ says, ...(await world.pawl('run', 'start', 'mails', '--items', world.write(`items-${i}.ndjson`, text))) })))
+    for (const { says, code, stderr } of outcomes) {
       expect(stderr).toContain(says)
       expect(code).toBeGreaterThan(0)
     }

@@ -6,6 +6,7 @@ import { Harness } from '@pawl/harness'
 import { Ledger, migrateLedger, readIdentity } from '@pawl/ledger'
 import { connectQueue } from '@pawl/queue'
 import { freshDatabase } from '../../../../tests/setup/fixtures.ts'
+import { callPawl } from './call-pawl.testsuite.ts'
 import { fixtureConfig, runPawl, type Outcome } from './command.testsuite.ts'
 
 /** The defaults, all of them shortened by ten. */
@@ -19,7 +20,10 @@ export interface World {
   readonly url: string
   readonly ledger: Ledger
   readonly env: Readonly<Record<string, string>>
+  /** In this process. */
   pawl(...args: string[]): Promise<Outcome>
+  /** In a process of its own, as it is for people. */
+  child(...args: string[]): Promise<Outcome>
   /** Of a command that must succeed. */
   json<T>(...args: string[]): Promise<T>
   write(name: string, text: string): string
@@ -34,9 +38,9 @@ export async function openWorld(options: { migrate: boolean }): Promise<World> {
   if (options.migrate) await migrateLedger(ledger)
   const env = { DATABASE_URL: database.url, PAWL_CONFIG: fixtureConfig, FIXTURE_FOLDER: folder, PAWL_LOG_LEVEL: 'error' }
   let stopFleet = async (): Promise<void> => undefined
-  const pawl = (...args: string[]): Promise<Outcome> => runPawl(args, { cwd: folder, env })
+  const pawl = (...args: string[]): Promise<Outcome> => callPawl(args, { cwd: folder, env })
   return {
-    folder, url: database.url, ledger, env, pawl,
+    folder, url: database.url, ledger, env, pawl, child: (...args) => runPawl(args, { cwd: folder, env }),
     async json<T>(...args: string[]): Promise<T> {
       const { code, stdout, stderr } = await pawl(...args, '--json')
       if (code !== 0) throw new Error(`pawl ${args.join(' ')} ended with ${code}: ${stderr}`)

@@ -1,0 +1,81 @@
+/** What is said about the ledger and the tools themselves: audit, doctor, tools, ledger clear. */
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { openWorld, type World } from './cli/world.testsuite.ts'
+import type { Finding } from './doctor/finding.ts'
+import { describeRedis } from '../../../tests/setup/fixtures.ts'
+
+vi.setConfig({ testTimeout: 120_000 })
+let world: World
+beforeAll(async () => { world = await openWorld({ migrate: true }) })
+afterAll(async () => { await world.close() })
+
+const levelsOf = (outcome: { stdout: string }): Record<string, string> => {
+  const { findings } = JSON.parse(outcome.stdout) as { findings: Finding[] }
+  return Object.fromEntries(findings.map((finding) => [finding.check, finding.level]))
+}
+
+test('tools says of every tool how an interrupted call is settled, and what cannot be undone', async () => {
+  const [people, tools] = await Promise.all([world.child('tools'), world.json<{ tool: string }[]>('tools')])
+  expect(people.stdout).toMatch(/notes@1 +note\.write@1 +idempotent +its input +– +none +called again under its key/)
+  expect(people.stdout).toMatch(/mails@2 +mail\.send@1 +non-idempotent +its input +– +none +asked of a person/)
+  expect(people.stdout).toContain('Cannot be undone: note.write, mail.send.')
+  expect(tools).toMatchObject([{ tool: 'note.write', effect: 'idempotent', irreversible: true, verify: false }, { tool: 'mail.send', timeoutMs: 300, settleWindowMs: 100 }])
+})
+
+test('the doctor is content with an idle ledger, warns that nobody works, and fails when work waits for a version nobody serves', async () => {
+  const idle = await world.pawl('doctor')
+  expect(idle.code).toBe(0)
+  expect(idle.stdout).toMatch(/warn +workers/)
+  expect(idle.stdout).toContain('→ Start one before the next run: pawl worker')
+  await world.json('run', 'start', 'notes', '--input', '{"lines":1}')
+  const waiting = await world.pawl('doctor', '--json')
+  expect(waiting.code).toBe(1)
+  expect(levelsOf(waiting)).toMatchObject({ config: 'ok', postgres: 'ok', schema: 'ok', timeline: 'ok', queue: 'ok', workers: 'fail', versions: 'fail', orphans: 'ok', blocked: 'ok' })
+})
+
+test('the doctor names items under ended leases and blocked ones', async () => {
+  await world.ledger.query(`update pawl.items set status = 'in_progress', epoch = 1, worker_id = gen_random_uuid(), lease_until = clock_timestamp() - interval '1 minute'`)
+  expect(levelsOf(await world.pawl('doctor', '--json'))).toMatchObject({ orphans: 'warn', blocked: 'ok' })
+  await world.ledger.query(`update pawl.items set status = 'blocked', blocked_reason = 'crash_loop', worker_id = null, lease_until = null`)
+  const outcome = await world.pawl('doctor')
+  expect(outcome.stdout).toMatch(/warn +blocked +1 item blocked\n +→ pawl inbox/)
+  await world.ledger.query(`update pawl.items set status = 'pending', blocked_reason = null, epoch = 0`)
+})
+
+test('a ledger on another history is a failure until a person has said that the gap was reviewed', async () => {
+  await world.ledger.query(`update pawl.ledger set timeline = '000000FF'`)
+  const [diagnosed, refused] = await Promise.all([world.pawl('doctor', '--json'), world.pawl('ledger', 'clear')])
+  expect(levelsOf(diagnosed)).toMatchObject({ timeline: 'fail' })
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('pawl ledger clear --reviewed') as string })
+  expect(await world.json('ledger', 'clear', '--reviewed')).toMatchObject({ wasTrusted: false, cleared: true })
+  const [row] = await world.ledger.query<{ cleared_by: string }>('select cleared_by from pawl.ledger')
+  expect(row?.cleared_by).toMatch(/^cli/)
+  expect((await world.pawl('ledger', 'clear', '--reviewed')).stdout).toContain('nothing to clear')
+})
+
+test('audit finds nothing in a sound ledger and names what is wrong in a corrupt one, with exit 1', async () => {
+  const sound = await world.pawl('audit')
+  expect(sound.stdout).toMatch(/^0 violations \(\d+ invariants checked, \d+ need the oracle/)
+  expect(sound.code).toBe(0)
+  const [row] = await world.ledger.query<{ id: string }>('select id from pawl.runs')
+  await world.ledger.query('delete from pawl.runs')
+  const corrupt = await world.child('audit')
+  expect(corrupt.stdout).toContain('nothing-missing (invariant 1)')
+  expect(corrupt.stdout).toContain(row?.id)
+  expect(corrupt.code).toBe(1)
+})
+
+describeRedis('doctor and Redis', (redisUrl) => {
+  test('a Redis that answers is looked into: eviction and persistence', async () => {
+    const outcome = await world.pawl('doctor', '--json', '--config', world.write('pawl.config.mjs', `export default { agents: [], queue: { backend: 'redis', url: ${JSON.stringify(redisUrl)} } }`))
+    expect(levelsOf(outcome)).toMatchObject({ queue: 'ok' })
+    expect(Object.keys(levelsOf(outcome))).toEqual(expect.arrayContaining(['redis-eviction', 'redis-persistence']))
+  })
+
+  test('a Redis that is down is named by its host', async () => {
+    const outcome = await world.pawl('doctor', '--config', world.write('down.config.mjs', `export default { agents: [], queue: { backend: 'redis', url: 'redis://:geheim@127.0.0.1:1' } }`))
+    expect(outcome.code).toBe(1)
+    expect(outcome.stdout).toMatch(/fail +queue +.*127\.0\.0\.1:1/)
+    expect(outcome.stdout + outcome.stderr).not.toContain('geheim')
+  })
+})
