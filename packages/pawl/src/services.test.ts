@@ -1,5 +1,5 @@
 /** The services as real processes: they say where they are, work together, and end on a signal with exit 0. */
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { stopEmbedded } from '@pawl/embedded'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
@@ -10,12 +10,15 @@ import type { StartedRun } from './index.ts'
 vi.setConfig({ testTimeout: 180_000 })
 let world: World
 const running = new Set<Running>()
+/** Where dev's Postgres really lies: as root it may be outside the folder asked for. */
+const dataFolders = new Set<string>()
 beforeAll(async () => { world = await openWorld({ migrate: true }) })
 afterAll(async () => {
   for (const each of running) each.kill('SIGKILL')
   await Promise.all([...running].map((each) => each.ended))
   // Of a dev that a failed test left behind.
   await stopEmbedded(join(world.folder, '.pawl', 'dev'))
+  for (const folder of dataFolders) rmSync(folder, { recursive: true, force: true })
   await world.close()
 })
 
@@ -64,7 +67,8 @@ test('dev brings everything in one folder, refuses a second, is found from there
   }
   const dev = ['dev', '--processes', '1', '--port', '0', '--dashboard-port', '0']
   const first = inFolder(...dev)
-  const up = await upOf<{ adopted: boolean; producerUrl: string; dashboardUrl: string }>(first)
+  const up = await upOf<{ adopted: boolean; folder: string; producerUrl: string }>(first)
+  dataFolders.add(up.folder)
   expect(up.adopted).toBe(false)
   expect(up.producerUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
   expect((await fetch(`${up.producerUrl}/ready`)).status).toBe(200)
@@ -73,7 +77,7 @@ test('dev brings everything in one folder, refuses a second, is found from there
   expect(second.code).toBe(1)
   expect(JSON.parse(second.stderr)).toMatchObject({ code: 'EMBEDDED_IN_USE', details: { pid: first.pid } })
 
-  const pidFile = join(folder, 'dev', 'pg', 'postmaster.pid')
+  const pidFile = join(up.folder, 'pg', 'postmaster.pid')
   expect(existsSync(pidFile)).toBe(true)
   const started = await inFolder('run', 'start', 'notes', '--input', '{"lines":400}').ended
   const { id } = JSON.parse(started.stdout) as StartedRun
