@@ -8,11 +8,30 @@ export interface Watch {
   elapsedMs(): number
 }
 
-export function startWatch(): Watch {
+interface Reading {
+  readonly monotonic: number
+  readonly wall: number
+  readonly uptimeMs: number
+}
+
+/** Asking for the uptime reads a file: a tenth of a busy worker's time, when every watch asks. */
+const freshMs = 2
+let last: Reading | undefined
+
+/** All three clocks. The uptime is asked for anew as soon as either other clock has moved; an older one, at a watch's start, only lengthens what has elapsed. */
+function readClocks(): Reading {
   const monotonic = performance.now()
   const wall = Date.now()
-  const up = uptime()
+  if (last === undefined || monotonic - last.monotonic > freshMs || Math.abs(wall - last.wall) > freshMs) last = { monotonic, wall, uptimeMs: uptime() * 1_000 }
+  return { monotonic, wall, uptimeMs: last.uptimeMs }
+}
+
+export function startWatch(): Watch {
+  const start = readClocks()
   return {
-    elapsedMs: () => Math.max(performance.now() - monotonic, Date.now() - wall, (uptime() - up) * 1_000),
+    elapsedMs() {
+      const now = readClocks()
+      return Math.max(now.monotonic - start.monotonic, now.wall - start.wall, now.uptimeMs - start.uptimeMs)
+    },
   }
 }
