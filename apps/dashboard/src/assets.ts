@@ -2,7 +2,7 @@
 import { sha256 } from '@pawl/core'
 import { readFileSync } from 'node:fs'
 
-const types = { 'style.css': 'text/css; charset=utf-8', 'live.js': 'text/javascript; charset=utf-8', 'board.js': 'text/javascript; charset=utf-8', 'icon.svg': 'image/svg+xml' } as const
+const types = { 'style.css': 'text/css; charset=utf-8', 'board.css': 'text/css; charset=utf-8', 'live.js': 'text/javascript; charset=utf-8', 'board.js': 'text/javascript; charset=utf-8', 'icon.svg': 'image/svg+xml' } as const
 export type AssetName = keyof typeof types
 
 const isName = (name: string): name is AssetName => Object.hasOwn(types, name)

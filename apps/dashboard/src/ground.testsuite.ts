@@ -117,7 +117,7 @@ export class Browser {
     return await this.send('GET', path, undefined, headers)
   }
 
-  async send(method: string, path: string, body?: URLSearchParams | undefined, headers: Record<string, string> = {}): Promise<Reply> {
+  async send(method: string, path: string, body?: URLSearchParams, headers: Record<string, string> = {}): Promise<Reply> {
     const response = await fetch(this.url + path, {
       method, redirect: 'manual', ...(body === undefined ? {} : { body }),
       headers: { accept: 'text/html', cookie: [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; '), ...(method === 'GET' ? {} : { origin: new URL(this.url).origin }), ...headers },

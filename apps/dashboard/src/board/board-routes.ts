@@ -85,7 +85,7 @@ export function boardRoutes({ boards, pawl, ledgerId, base, log }: BoardParts): 
     const response = await board.fetch(new Request(url, c.req.raw))
     if (!(response.headers.get('content-type') ?? '').startsWith('text/html')) return response
     const page = await response.text()
-    const head = await html`<meta name="pawl-csrf" content="${c.get('session').csrf}"><script src="${raw(base)}${raw(assets.href('board.js'))}"></script>`
+    const head = await html`<meta name="pawl-csrf" content="${c.get('session').csrf}"><script src="${raw(base)}${raw(assets.href('board.js'))}"></script><link rel="stylesheet" href="${raw(base)}${raw(assets.href('board.css'))}">`
     return c.html(page.replace('<head>', () => `<head>${head.toString()}`).replace(webFonts, ''), response.status === 200 ? 200 : 404)
   })
 
