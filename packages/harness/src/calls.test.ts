@@ -266,6 +266,22 @@ describe.concurrent('a call', () => {
     for (const subject of ['sibling a', 'waits for a person', 'sibling c']) expect(world.effects.receipts({ subject })).toHaveLength(1)
   })
 
+  test('what breaks inside Pawl is never thrown to the agent: the attempt ends, and the call is settled', async () => {
+    const id = newRunId()
+    const caught: unknown[] = []
+    world.workers.fault({ runId: id, at: 'before-send', does: 'throw' })
+    await scripts.start(world, {
+      run: async ({ tools }) => {
+        await tools.lookup({ subject: 'broken inside' }).catch(async (error: unknown) => { caught.push(error); await tools.keyed({ subject: 'wrong turn' }) })
+      },
+    }, { id })
+    await completed(id)
+    expect(caught).toEqual([])
+    expect(world.effects.receipts({ subject: 'wrong turn' })).toHaveLength(0)
+    expect(world.effects.receipts({ subject: 'broken inside' })).toHaveLength(1)
+    expect(await world.item(id)).toMatchObject({ failures: 1, attempts: 2 })
+  })
+
   test('the same call twice in one attempt is one call, also when it must wait', async () => {
     world.effects.program('asked twice', [{ drop: 'after' }])
     const caught: unknown[] = []
