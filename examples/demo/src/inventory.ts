@@ -4,7 +4,6 @@ import { createShop, inventoryAgent, openShop, type Shop } from '@pawl/example-i
 import type { Ledger } from '@pawl/ledger'
 import type { Example, Proof, World, WorldOptions } from './world.ts'
 
-const articles = 60
 const units = 100
 const soldOutside = 7
 const missing = 'article-missing'
@@ -15,7 +14,8 @@ export const inventory: Example = {
   worlds: [openInventory],
 }
 
-async function openInventory({ databaseUrl }: WorldOptions): Promise<World> {
+async function openInventory({ databaseUrl, isSmall }: WorldOptions): Promise<World> {
+  const articles = isSmall ? 20 : 60
   const skus = Array.from({ length: articles }, (_, i) => `article-${String(i + 1).padStart(3, '0')}`)
   await createShop(databaseUrl, skus, units)
   let shop = await openShop(databaseUrl)
@@ -31,7 +31,7 @@ async function openInventory({ databaseUrl }: WorldOptions): Promise<World> {
     expectedActions: articles * 4,
     items: moves.length,
     workers: { processes: 3, concurrency: 3, timings: { sendWindowMs: 1_500 } },
-    kills: { workers: 6, everything: true, between: [0.06, 0.92] },
+    kills: { workers: isSmall ? 2 : 6, everything: true, between: [0.06, 0.92] },
     endings: ['compensated'],
     async tick() {
       ticks++

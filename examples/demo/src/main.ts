@@ -10,10 +10,10 @@ import { Stage } from './stage.ts'
 
 async function main(): Promise<number> {
   const { values } = parseArgs({ options: {
-    example: { type: 'string', default: 'migration' }, json: { type: 'boolean', default: false }, verbose: { type: 'boolean', default: false }, folder: { type: 'string' }, help: { type: 'boolean', default: false },
+    example: { type: 'string', default: 'migration' }, json: { type: 'boolean', default: false }, verbose: { type: 'boolean', default: false }, small: { type: 'boolean', default: false }, folder: { type: 'string' }, help: { type: 'boolean', default: false },
   } })
   if (values.help) {
-    process.stdout.write(`pawl demo [--example ${Object.keys(examples).join('|')}] [--json] [--verbose] [--folder DIR]\n`)
+    process.stdout.write(`pawl demo [--example ${Object.keys(examples).join('|')}] [--small] [--json] [--verbose] [--folder DIR]\n`)
     return 0
   }
   const example = examples[values.example]
@@ -29,7 +29,7 @@ async function main(): Promise<number> {
     const stage = await Stage.open(join(folder, String(i + 1)), screen)
     try {
       screen.say(stage.queue.backend === 'redis' ? 'queue: Redis, as REDIS_URL is set; ledger: an embedded Postgres' : 'ledger and queue: an embedded Postgres (set REDIS_URL to use Redis for the queue)')
-      const world = await openWorld({ folder: join(folder, String(i + 1)), databaseUrl: stage.databaseUrl, say: screen.say.bind(screen) })
+      const world = await openWorld({ folder: join(folder, String(i + 1)), databaseUrl: stage.databaseUrl, say: (line) => screen.say(line), isSmall: values.small })
       try {
         screen.begin(`${example.name}: ${world.workers.processes} worker processes, ${world.kills.workers + (world.kills.everything ? 1 : 0)} kills to come`)
         reports.push(await runWorld(stage, example.name, world))

@@ -13,23 +13,24 @@ export const migration: Example = {
   worlds: [openMigration],
 }
 
-async function openMigration({ folder, say }: WorldOptions): Promise<World> {
+async function openMigration({ folder, say, isSmall }: WorldOptions): Promise<World> {
   const original = findLodash()
-  const modules = listModules(original)
+  const all = listModules(original)
+  const modules = isSmall ? all.filter((_, i) => i % 9 === 0) : all
   const out = join(folder, 'lodash-es')
   mkdirSync(out)
   git(out, 'init', '--quiet', '--initial-branch=main')
   git(out, 'config', 'user.name', 'Pawl demo')
   git(out, 'config', 'user.email', 'demo@example.com')
-  layShims(out, original, modules)
+  layShims(out, original, all)
   git(out, 'add', '--all')
   git(out, 'commit', '--quiet', '--message', 'Every module a shim over its CommonJS original')
   say(`${modules.length} modules; repository ${out}`)
   return await Promise.resolve({
     agent: migrationAgent({ original, out }), input: { modules },
     configPath: fileURLToPath(import.meta.resolve('@pawl/example-migration/config')), env: { MIGRATION_OUT: out },
-    expectedActions: modules.length * 5, items: modules.length, workers: { processes: 3, concurrency: 3 },
-    kills: { workers: 7, everything: true, between: [0.05, 0.92] }, endings: ['completed_with_failures'],
+    expectedActions: modules.length * 5, items: modules.length, workers: { processes: 3, concurrency: 6 },
+    kills: { workers: isSmall ? 2 : 7, everything: true, between: [0.05, 0.92] }, endings: ['completed_with_failures'],
     prove: async (ledger, runId) => await prove(ledger, runId, out, modules),
     close: async () => { await Promise.resolve() },
   })
@@ -54,7 +55,7 @@ async function prove(ledger: Ledger, runId: string, out: string, modules: readon
     if (!known) faults.push(`${item.path} failed unexpectedly: ${item.error ?? ''}`)
     else if (!item.error?.includes(JSON.stringify(known.shows).slice(1, -1))) faults.push(`${item.path} failed for another reason than the known one: ${item.error ?? ''}`)
   }
-  for (const path of knownFailures.keys()) if (!failed.some((item) => item.path === path)) faults.push(`${path} is known to fail, but did not`)
+  for (const path of knownFailures.keys()) if (modules.includes(path) && !failed.some((item) => item.path === path)) faults.push(`${path} is known to fail, but did not`)
   if (items.length !== modules.length) faults.push(`${items.length} items for ${modules.length} modules`)
   const loads = await proveLoads(out, done.map((item) => item.path))
   if (loads.failed.length > 0 || loads.wrappers.length > 0) faults.push(`${loads.failed.length} migrated modules do not load and ${loads.wrappers.length} are wrappers`)

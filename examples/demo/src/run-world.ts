@@ -72,7 +72,7 @@ async function watch(stage: Stage, runId: string, world: World, fleet: Fleet, re
       fleet.start()
     } else if (kill) stage.say(`killed a worker holding ${kill.held.length} items, ${kill.inFlight.length} calls in flight (SIGKILL)`)
     if (moment.blocked > 0) await answer(stage.ledger, runId, world, stage.say)
-    await new Promise((resolve) => setTimeout(resolve, 15))
+    await new Promise((resolve) => setTimeout(resolve, 40))
   }
 }
 

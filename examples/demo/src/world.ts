@@ -51,6 +51,8 @@ export interface WorldOptions {
   readonly folder: string
   readonly databaseUrl: string
   readonly say: (line: string) => void
+  /** A part of the items and fewer kills: what the tests run. */
+  readonly isSmall: boolean
 }
 
 export interface Example {
