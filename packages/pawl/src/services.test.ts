@@ -77,7 +77,7 @@ test('dev brings everything in one folder, refuses a second, is found from there
   expect(second.code).toBe(1)
   expect(JSON.parse(second.stderr)).toMatchObject({ code: 'EMBEDDED_IN_USE', details: { pid: first.pid } })
 
-  const pidFile = join(up.folder, 'pg', 'postmaster.pid')
+  const pidFile = join(up.folder, 'pg', 'data', 'postmaster.pid')
   expect(existsSync(pidFile)).toBe(true)
   const started = await inFolder('run', 'start', 'notes', '--input', '{"lines":400}').ended
   const { id } = JSON.parse(started.stdout) as StartedRun
