@@ -53,8 +53,8 @@ export class Sweeper {
     await freeLeases(ledger, null, this.timings.leaseMs)
     await wakeItems(ledger, null)
     if (!(await queue.checkMarker())) {
-      this.log('warn', 'the queue\'s store was emptied or is new: ringing again for everything due', {})
-      await forgetDispatch(ledger, null)
+      const lost = await forgetDispatch(ledger, null)
+      if (lost > 0) this.log('warn', `the queue's store was emptied: ringing again for ${lost} items`, {})
     }
     await this.#findUndelivered()
     for (const { runId, streamNo } of await listAbandonedStreams(ledger, limits.streamAbandonedAfterMs)) await dropStream(ledger, runId, streamNo)

@@ -1,5 +1,5 @@
 import { ACTION_STATUSES, EFFECTS, isUuid, type ActionStatus, type Effect } from '@pawl/core'
-import { and, asc, eq, gt } from 'drizzle-orm'
+import { and, asc, eq, gt, sql } from 'drizzle-orm'
 import { z } from 'zod'
 import type { Ledger } from '../connect.ts'
 import { actions } from '../schema.ts'
@@ -44,10 +44,13 @@ export interface ActionFilter extends PageRequest {
   readonly status?: ActionStatus | undefined
 }
 
+/** As JSON: drizzle's own reading of array literals drops every backslash. */
+const asTexts = (column: typeof actions.evidence) => sql<string[]>`to_json(${column})`
+
 export const actionColumns = {
   runId: actions.runId, id: actions.id, orderNo: actions.orderNo, itemSeq: actions.itemSeq, key: actions.key, tool: actions.tool, toolVersion: actions.toolVersion,
   effect: actions.effect, status: actions.status, attempt: actions.attempt, sends: actions.sends, refused: actions.refused, args: actions.args, result: actions.result,
-  evidence: actions.evidence, appliedEvidence: actions.appliedEvidence, error: actions.error, undo: actions.undo, undoes: actions.undoes, settledBy: actions.settledBy,
+  evidence: asTexts(actions.evidence), appliedEvidence: actions.appliedEvidence, error: actions.error, undo: actions.undo, undoes: actions.undoes, settledBy: actions.settledBy,
   timeoutMs: actions.timeoutMs, keyExpiresAt: actions.keyExpiresAt, answerableAt: actions.answerableAt, startedAt: actions.startedAt, committedAt: actions.committedAt,
 }
 export const shortActionColumns = { ...actionColumns, args: shorten<string>(actions.args, 'args'), result: shorten<string | null>(actions.result, 'result') }

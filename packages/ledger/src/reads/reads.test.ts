@@ -7,7 +7,7 @@ import { withTransaction } from '../transaction.ts'
 import { startWholeRun } from '../verbs/start-whole-run.ts'
 import { countBacklog, countDoubts, countRuns } from './count-backlog.ts'
 import { getRun, listRuns, readRunState } from './get-run.ts'
-import { listActions } from './list-actions.ts'
+import { getAction, listActions } from './list-actions.ts'
 import { listEvents } from './list-events.ts'
 import { listInbox } from './list-inbox.ts'
 import { getItem, listItems } from './list-items.ts'
@@ -113,6 +113,14 @@ describe('the inbox', () => {
     const [doubt] = (await listInbox(ledger, { namespace: 'inbox', limit: 1 })).entries
     expect(doubt).toMatchObject({ action: { evidence: ['"one, two"', '{}'], id: expect.any(Number) as number, answerableAt: expect.any(Date) as Date } })
   })
+})
+
+test('evidence is read back to the letter, quotes, backslashes and escapes included', async () => {
+  const id = await startOf(1)
+  const action = await addAction(id, 1, 'started')
+  const entries = ['"a\\"b\\\\c"', '"doubt\\u001b"', '"line\\nbreak, {brace}"']
+  await ledger.query(`update pawl.actions set evidence = (select array_agg(x) from json_array_elements_text($2::json) as x) where id = $1`, [action, JSON.stringify(entries)])
+  expect((await getAction(ledger, id, action))?.evidence).toEqual(entries)
 })
 
 describe('a preview', () => {

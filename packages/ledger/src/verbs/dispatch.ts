@@ -26,14 +26,13 @@ export async function listUndelivered(ledger: Ledger, afterMs: number = limits.u
   return rows.map((row) => dueItem.extend({ runId: z.string() }).parse(row))
 }
 
-/** Forgets that these were dispatched, so that the next take rings again with a new generation; only at the generation that was looked at. Null: every item that waits. */
-export async function forgetDispatch(ledger: Ledger, which: readonly { runId: string; seq: number; generation: number }[] | null): Promise<void> {
+/** Forgets that these were dispatched, so that the next take rings again with a new generation; only at the generation that was looked at. Null: every item that waits. Returns how many. */
+export async function forgetDispatch(ledger: Ledger, which: readonly { runId: string; seq: number; generation: number }[] | null): Promise<number> {
   if (which === null) {
-    await ledger.query(`update pawl.items i set dispatched_at = null where i.status = 'pending' and i.dispatched_at is not null`)
-    return
+    return (await ledger.query(`update pawl.items i set dispatched_at = null where i.status = 'pending' and i.dispatched_at is not null returning i.seq`)).length
   }
-  await ledger.query(`update pawl.items i set dispatched_at = null from json_to_recordset($1::json) as x("runId" uuid, seq integer, generation integer)
-    where i.run_id = x."runId" and i.seq = x.seq and i.generation = x.generation and i.status = 'pending'`, [JSON.stringify(which)])
+  return (await ledger.query(`update pawl.items i set dispatched_at = null from json_to_recordset($1::json) as x("runId" uuid, seq integer, generation integer)
+    where i.run_id = x."runId" and i.seq = x.seq and i.generation = x.generation and i.status = 'pending' returning i.seq`, [JSON.stringify(which)])).length
 }
 
 /** Runs that may need attention: open ones, and ended ones with a live settle item. */
