@@ -5,7 +5,7 @@ import { dispatchRun, loadConfig, type AnyAgent } from '@pawl/harness'
 import type { Server } from 'node:http'
 import pino from 'pino'
 import { createApp } from './app.ts'
-import { connect, type Connections } from './connect.ts'
+import { connect } from './connect.ts'
 import { isLoopback, readProducerEnv } from './env.ts'
 import { startSplitting } from './split-work.ts'
 

@@ -5,16 +5,20 @@
  */
 import { limits, waitMs } from '@pawl/core'
 import { dropStream, forgetDispatch, freeLeases, holdSweeper, leaveSweeper, listAbandonedStreams, listOpenRuns, listUndelivered, removeSilentWorkers, wakeItems } from '@pawl/ledger'
+import { BoardRuns } from './board-runs.ts'
 import { channelOf, dispatchRun, type DispatchParts } from './dispatch.ts'
 import type { Log } from './parts.ts'
 import type { Timings } from './timings.ts'
 
 export class Sweeper {
   readonly #stopped = new AbortController()
+  readonly #board: BoardRuns
   #isHolder = false
   #loop: Promise<void> = Promise.resolve()
 
-  constructor(private readonly parts: DispatchParts, private readonly holder: string, private readonly timings: Timings, private readonly log: Log) {}
+  constructor(private readonly parts: DispatchParts, private readonly holder: string, private readonly timings: Timings, private readonly log: Log) {
+    this.#board = new BoardRuns(parts.ledger, parts.queue)
+  }
 
   start(): void {
     this.#loop = this.#run()
@@ -59,7 +63,9 @@ export class Sweeper {
     await this.#findUndelivered()
     for (const { runId, streamNo } of await listAbandonedStreams(ledger, limits.streamAbandonedAfterMs)) await dropStream(ledger, runId, streamNo)
     await removeSilentWorkers(ledger)
-    for (const runId of await listOpenRuns(ledger)) await dispatchRun(this.parts, runId)
+    const open = await listOpenRuns(ledger)
+    for (const runId of open) await dispatchRun(this.parts, runId)
+    await this.#board.show(open)
     this.#isHolder = await holdSweeper(ledger, this.holder, this.timings.sweeperLeaseMs, true)
   }
 

@@ -13,6 +13,7 @@ export { beat, holdSweeper, leaveSweeper, listNeighbours, listStoppedRuns, remov
 export { addItems, blockItem, freeLeases, releaseItem, wakeItems } from './verbs/items.ts'
 export { appendItems, cancelRun, closeCompensation, closeRun, dropStream, listAbandonedStreams, openSplitStream, openStream, pauseRun, resumeRun, sealRun, startCompensation, startRun, type NewRun } from './verbs/runs.ts'
 export { listUnsettled, nextToUndo, readAction, readRun, tallyRun } from './verbs/compensation.ts'
+export { tallyRuns, type RunTallyRow } from './verbs/tally-runs.ts'
 export { addEvidence, answerDoubt, rearmAction, settleAction, type Holder } from './verbs/settle.ts'
 export { startWholeRun, type OpenTransaction, type WholeStart } from './verbs/start-whole-run.ts'
 export { countBacklog, countDoubts, countRuns, type Backlog, type Doubts } from './reads/count-backlog.ts'

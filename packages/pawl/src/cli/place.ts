@@ -9,11 +9,13 @@ import type { PawlConfig } from '@pawl/harness'
 import { checkSchema, Ledger } from '@pawl/ledger'
 import type { Command } from 'commander'
 import { readDevSession } from './dev-session.ts'
+import { openEmbedded } from './embedded-place.ts'
 import { UsageError } from './fail.ts'
 import type { Output } from './output.ts'
 
 export interface DatabaseOptions {
   readonly database?: string
+  readonly embedded?: string
   readonly config?: string
 }
 
@@ -25,6 +27,7 @@ export interface PlaceOptions extends DatabaseOptions {
 
 export const addDatabaseOptions = (command: Command): Command => command
   .option('--database <url>', "the ledger's Postgres (default: DATABASE_URL)")
+  .option('--embedded <folder>', 'an embedded Postgres that is not running: started for this command')
   .option('--config <file>', 'pawl.config.ts or .js (default: the one in this folder)')
 
 export const addPlaceOptions = (command: Command): Command => addDatabaseOptions(command
@@ -63,13 +66,17 @@ export async function openLedger(options: DatabaseOptions, out: Output): Promise
 }
 
 async function findPlace(options: PlaceOptions, out: Output): Promise<Place> {
-  const url = options.url ?? (options.database === undefined ? fromEnv('PAWL_URL') : undefined)
+  const url = options.url ?? (options.database === undefined && options.embedded === undefined ? fromEnv('PAWL_URL') : undefined)
   if (url === undefined) return await findDatabase(options, out, 'a producer with --url or PAWL_URL, ')
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) throw new UsageError('The address of the producer is not a URL. Write it like http://127.0.0.1:3000.')
   return { kind: 'http', url }
 }
 
 export async function findDatabase(options: DatabaseOptions, out: Output, alsoName = ''): Promise<Place & { kind: 'database' }> {
+  if (options.embedded !== undefined) {
+    if (options.database !== undefined) throw new UsageError('Give --database or --embedded, not both.')
+    return { kind: 'database', url: await openEmbedded(options.embedded), config: undefined }
+  }
   const given = options.database ?? fromEnv('DATABASE_URL')
   if (given !== undefined) return { kind: 'database', url: checkDatabaseUrl(given, options.database === undefined ? 'DATABASE_URL' : '--database'), config: undefined }
   const session = readDevSession()

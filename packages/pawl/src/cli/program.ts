@@ -14,6 +14,7 @@ import { addRun } from '../commands/run.ts'
 import { addSettle } from '../commands/settle.ts'
 import { addTools } from '../commands/tools.ts'
 import { addWorker } from '../commands/worker.ts'
+import { closeEmbedded } from './embedded-place.ts'
 import { reportFailure } from './fail.ts'
 import { codeOf } from './leaf.ts'
 
@@ -24,6 +25,8 @@ export async function runCommand(words: readonly string[]): Promise<number> {
     return codeOf(program)
   } catch (error) {
     return reportFailure(error, { json: words.includes('--json'), verbose: words.includes('--verbose') })
+  } finally {
+    await closeEmbedded()
   }
 }
 
