@@ -1,6 +1,6 @@
 /** `npm run demo [-- --example NAME] [--json]`: a real run, killed again and again, and the proof that nothing was lost or done twice. */
 import { existsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { examples } from './examples.ts'
 import { runWorld } from './run-world.ts'
@@ -25,8 +25,10 @@ async function main(): Promise<number> {
   const folder = values.folder === undefined ? defaultFolder(example.name) : resolve(values.folder)
   screen.say(`${example.about}`)
   const reports: Report[] = []
+  const interrupted = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort(new Error(`${signal}: stopped before the end; nothing was proved`)))
   for (const [i, openWorld] of example.worlds.entries()) {
-    const stage = await Stage.open(join(folder, String(i + 1)), screen)
+    const stage = await Stage.open(join(folder, String(i + 1)), screen, interrupted.signal)
     try {
       screen.say(stage.queue.backend === 'redis' ? 'queue: Redis, as REDIS_URL is set; ledger: an embedded Postgres' : 'ledger and queue: an embedded Postgres (set REDIS_URL to use Redis for the queue)')
       const world = await openWorld({ folder: join(folder, String(i + 1)), databaseUrl: stage.databaseUrl, say: (line) => screen.say(line), isSmall: values.small })
@@ -43,7 +45,7 @@ async function main(): Promise<number> {
   }
   const report = sumReports(reports)
   if (values.json) process.stdout.write(`${JSON.stringify(report)}\n`)
-  else process.stdout.write(summaryOf(report))
+  else process.stdout.write(summaryOf(report, relative(process.cwd(), join(folder, '1', 'postgres'))))
   return report.ok ? 0 : 1
 }
 
@@ -53,13 +55,14 @@ function defaultFolder(name: string): string {
   return join(root, `demo-${name}`)
 }
 
-function summaryOf(report: Report): string {
+function summaryOf(report: Report, postgres: string): string {
   const lines = [
     `${report.done} of ${report.items} items done in ${report.seconds} s on ${report.queue}, killed ${report.kills} times with ${report.inFlightAtKill} calls in flight`,
     `settled: ${report.settled.recalled} called again under their key, ${report.settled.verified} verified, ${report.settled.asked} asked of a person`,
     `effects ${report.effects}, duplicates ${report.duplicates}, lost ${report.lost}${report.commits > 0 ? `, commits ${report.commits}` : ''}`,
     `resumed after a kill in ${report.resumeMs.p50} ms (median), ${report.resumeMs.max} ms at most; a restart from the top would have sent ${report.redoAvoided} actions again`,
     report.ok ? 'proved: nothing lost, nothing done twice' : 'NOT PROVED',
+    `look closer: npx pawl audit --embedded ${postgres} (or: run list, run items, run actions)`,
   ]
   return `\n${lines.join('\n')}\n`
 }

@@ -60,6 +60,7 @@ export async function runWorld(stage: Stage, example: string, world: World): Pro
 
 async function watch(stage: Stage, runId: string, world: World, fleet: Fleet, reaper: Reaper, begunAt: number): Promise<Moment> {
   for (;;) {
+    stage.interrupted.throwIfAborted()
     const moment = await readMoment(stage.ledger, runId)
     stage.progress(moment, reaper.kills.length)
     if (isOver(moment)) return moment

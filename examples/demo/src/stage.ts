@@ -17,7 +17,7 @@ export class Stage {
   #queue: Queue
   readonly #ledgerId: string
 
-  private constructor(readonly folder: string, private readonly screen: Screen, embedded: Embedded, ledger: Ledger, queue: Queue, ledgerId: string) {
+  private constructor(readonly folder: string, private readonly screen: Screen, readonly interrupted: AbortSignal, embedded: Embedded, ledger: Ledger, queue: Queue, ledgerId: string) {
     this.logPath = join(folder, 'workers.log')
     this.#embedded = embedded
     this.#ledger = ledger
@@ -26,7 +26,7 @@ export class Stage {
   }
 
   /** An empty ledger in `folder`; what an earlier demo left there goes. */
-  static async open(folder: string, screen: Screen): Promise<Stage> {
+  static async open(folder: string, screen: Screen, interrupted: AbortSignal): Promise<Stage> {
     await stopEmbedded(join(folder, 'postgres')).catch(() => false)
     rmSync(folder, { recursive: true, force: true })
     mkdirSync(folder, { recursive: true })
@@ -36,7 +36,7 @@ export class Stage {
     const { id } = await readIdentity(ledger)
     const queue = openQueue(embedded.url, id, screen)
     await queue.ready()
-    return new Stage(folder, screen, embedded, ledger, queue, id)
+    return new Stage(folder, screen, interrupted, embedded, ledger, queue, id)
   }
 
   get ledger(): Ledger {
