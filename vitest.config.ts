@@ -7,6 +7,8 @@ export default defineConfig({
   test: {
     include: ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.ts', 'examples/*/src/**/*.test.ts', 'tests/**/*.test.ts'],
     globalSetup: ['tests/setup/services.ts'],
+    // Colours are on wherever CI is set; what commands print is compared as plain text.
+    env: { NO_COLOR: '1' },
     testTimeout: 30_000,
     hookTimeout: 60_000,
     pool: 'forks',
