@@ -47,6 +47,7 @@ export function boardContract(redisUrl?: string): void {
   async function bellsAfter(seq: number): Promise<Doorbell[]> {
     await ground.queue.ring([ringOf(seq)])
     await expect.poll(() => bells.some((bell) => bell.seq === seq), soon).toBe(true)
+    await expect.poll(() => ground.queue.stateOf([ringOf(seq)]), soon).toEqual(['ended'])
     return bells
   }
 
@@ -100,6 +101,7 @@ export function boardContract(redisUrl?: string): void {
       ['PUT', '/promote'], ['PUT', '/clean/completed'], ['PUT', '/empty'], ['PUT', '/obliterate'], ['PUT', '/pause'], ['PUT', '/resume'], ['POST', '/add'], ['PUT', '/concurrency'],
       ['PUT', '/JOB/clean'], ['PUT', '/JOB/promote'], ['PATCH', '/JOB/update-data'], ['PATCH', '/JOB/delay'], ['PATCH', '/JOB/priority'], ['PUT', '/rate-limit'],
     ] as const)('%s %s is off for everyone', async ([method, path]) => {
+      await expect.poll(() => ground.queue.boardQueue(queueName).getActiveCount(), soon).toBe(0)
       const before = await ground.queue.boardQueue(queueName).getJobCounts()
       const reply = await olga.send(method, `/queues/api/queues/${encodeURIComponent(queueName)}${path.replace('JOB', jobIdOf(1))}`, undefined, { accept: 'application/json', 'x-pawl-csrf': csrf })
       expect(reply.status).toBe(403)
