@@ -176,6 +176,7 @@ function pawl.cancel_run(p_run uuid, p_actor text, p_reason text) returns TABLE(
 function pawl.claim_items(p_runs uuid[], p_seqs integer[], p_generations integer[], p_worker uuid, p_nonce uuid, p_ttl_ms integer, p_crash_budget integer, p_suspect_after integer, p_alone boolean) returns TABLE(run_id uuid, seq integer, verdict text, item json, run json, journal json, records json, timeline text) language plpgsql volatile;
 function pawl.close_compensation(p_run uuid, p_seq integer, p_epoch integer) returns TABLE(outcome text, residue integer) language plpgsql volatile;
 function pawl.close_run(p_run uuid, p_seq integer, p_epoch integer, p_status text, p_result text, p_error text) returns text language plpgsql volatile;
+function pawl.compensate_by_policy(p_run uuid, p_seq integer, p_epoch integer, p_reason text) returns text language plpgsql volatile;
 function pawl.drop_stream(p_run uuid, p_stream integer) returns boolean language plpgsql volatile;
 function pawl.free_leases(p_worker uuid, p_ttl_ms integer) returns TABLE(run_id uuid, freed integer) language sql volatile;
 function pawl.keep_ended_items() returns trigger language plpgsql volatile;

@@ -1,6 +1,6 @@
 /** What an item's kind does once it is claimed and settled. Each returns how the item ends; `run-item.ts` writes it. */
 import { decode, encode, PawlError, type ErrorRecord } from '@pawl/core'
-import { appendItems, closeRun, openSplitStream, readRun, sealRun, startCompensation, tallyRun } from '@pawl/ledger'
+import { appendItems, closeRun, compensateByPolicy, openSplitStream, readRun, sealRun, tallyRun } from '@pawl/ledger'
 import { contextOf, factsOf, toolsOf } from './agent-context.ts'
 import type { Attempt } from './attempt.ts'
 import type { ItemOutcome, ItemSeed } from './define-agent.ts'
@@ -57,8 +57,9 @@ export async function runFinalize(attempt: Attempt): Promise<KindOutcome> {
   const onFailure = attempt.run.policy.onFailure
   const hasFailed = tally.failed > 0
   if (hasFailed && onFailure === 'compensate') {
-    await startCompensation(ledger, attempt.run.id, 'policy', `${tally.failed} of ${tally.total} items failed`)
-    return { kind: 'closed' }
+    if ((await compensateByPolicy(ledger, attempt.holder, `${tally.failed} of ${tally.total} items failed`)) === 'started') return { kind: 'closed' }
+    attempt.park({ kind: 'lost' })
+    return { kind: 'parked' }
   }
   const isHeld = hasFailed && onFailure === 'hold'
   const finalized = isHeld || !attempt.agent.finalize ? undefined

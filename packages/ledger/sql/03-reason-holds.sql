@@ -9,11 +9,14 @@ begin
     return exists (select 1 from pawl.actions a where a.run_id = p_run and a.status = 'in_doubt'
       and (a.item_seq = p_seq or exists (select 1 from pawl.items i where i.run_id = p_run and i.seq = p_seq and i.kind in ('compensate', 'settle'))));
   elsif p_reason = 'key' then
-    select a.status, i.status as item_status into owner from pawl.actions a join pawl.items i on i.run_id = a.run_id and i.seq = a.item_seq
+    -- An item settles what it sent itself before it waits for another: two that wait for each other's unsettled key would sleep for ever.
+    if exists (select 1 from pawl.actions a where a.run_id = p_run and a.item_seq = p_seq and a.status = 'started') then return false; end if;
+    select a.status, i.status as item_status, i.blocked_reason into owner from pawl.actions a join pawl.items i on i.run_id = a.run_id and i.seq = a.item_seq
       where a.run_id = p_run and a.key = (p_detail::json ->> 'key');
     if not found then return false; end if;
     if owner.status in ('started', 'in_doubt') then return true; end if;
-    return owner.status = 'failed' and owner.item_status in ('pending', 'in_progress', 'blocked');
+    -- One that itself waits for a key may wait for ours: it is not waited for, and its refused call is taken over.
+    return owner.status = 'failed' and (owner.item_status in ('pending', 'in_progress') or (owner.item_status = 'blocked' and owner.blocked_reason <> 'key'));
   end if;
   return true;
 end $$;

@@ -1,5 +1,5 @@
 -- advance_run: every transition of a run that follows from its items alone, under the run's lock; repeatable, whoever calls it.
--- splitting with a failed split → failed. running with nothing live → finalizing, with its one finalize item, which takes over what
+-- splitting with a failed split → failed, and what it had brought → cancelled (a resume brings it back). running with nothing live → finalizing, with its one finalize item, which takes over what
 -- a finalizer of an earlier ending (cancelled, then resumed) left unsettled: an ended item has no holder to settle it.
 -- finalizing whose finalize item failed → failed. Returns the run's status and whether a finalizer was made.
 create or replace function pawl.advance_run(p_run uuid, out run_status text, out made boolean) language plpgsql as $$
@@ -23,6 +23,7 @@ begin
     select i.error into why from pawl.items i where i.run_id = p_run and i.status = 'failed'
       and ((r.status = 'splitting' and i.kind = 'split') or (r.status = 'finalizing' and i.kind = 'finalize' and i.key = 'finalize-' || r.ending));
     if not found then return; end if;
+    perform pawl.stop_items(p_run);
     update pawl.runs x set status = 'failed', error = why, finished_at = clock_timestamp() where x.id = p_run;
     insert into pawl.events (run_id, kind, actor, data) values (p_run, 'run.ended', 'pawl', jsonb_build_object('status', 'failed', 'ending', r.ending));
     run_status := 'failed';

@@ -1,4 +1,4 @@
--- close_compensation: the compensate item's own finish. Refused while anything is unsettled or a committed write with an undo still stands.
+-- close_compensation: the compensate item's own finish. Refused while anything is unsettled, proved applied after it was recorded failed, or a committed write with an undo still stands.
 -- Residue: committed writes without an undo or whose undo was abandoned, and abandoned calls. Locks: run, then items. Returns (outcome, residue): closed | fenced | open.
 create or replace function pawl.close_compensation(p_run uuid, p_seq integer, p_epoch integer) returns table (outcome text, residue integer) language plpgsql as $$
 declare r pawl.runs;
@@ -7,7 +7,7 @@ begin
   if r.status is distinct from 'compensating' then outcome := 'fenced'; return next; return; end if;
   perform 1 from pawl.items i where i.run_id = p_run and i.seq = p_seq and i.epoch = p_epoch and i.status = 'in_progress' and i.kind = 'compensate' for update;
   if not found then outcome := 'fenced'; return next; return; end if;
-  if exists (select 1 from pawl.actions a where a.run_id = p_run and (a.status in ('started', 'in_doubt')
+  if exists (select 1 from pawl.actions a where a.run_id = p_run and (a.status in ('started', 'in_doubt') or (a.status = 'failed' and a.applied_evidence is not null)
       or (a.status = 'committed' and a.undoes is null and a.effect <> 'read' and a.undo is not null
         and not exists (select 1 from pawl.actions u where u.run_id = p_run and u.undoes = a.id and u.status = 'abandoned')))) then outcome := 'open'; return next; return; end if;
   select count(*)::integer into residue from pawl.actions a where a.run_id = p_run and a.undoes is null and a.effect <> 'read' and a.status in ('committed', 'abandoned');

@@ -1,5 +1,5 @@
 -- rearm_action: "again" for an action that exists: a retry after failed, a re-call under the same key, a re-send after "it did not happen",
--- or the takeover of a key whose owner failed for good. Fenced like an intent; never in the flush that completes the same key.
+-- or the takeover of a key whose owner failed for good, or waits for a key itself. Fenced like an intent; never in the flush that completes the same key.
 -- Locks: item, then action. Writes: attempt+1, sends+1, new token, new order number; key_expires_at never moves.
 -- Same token again (a lost answer): the same rearming. Returns (outcome, row): sent | fenced | evidence | key_expired | taken.
 create or replace function pawl.rearm_action(p_run uuid, p_seq integer, p_epoch integer, p_key text, p_token uuid, p_tool_version text, p_margin_ms integer)
@@ -17,7 +17,8 @@ begin
   if a.token = p_token then outcome := 'sent'; return next; return; end if;
   if a.applied_evidence is not null then outcome := 'evidence'; return next; return; end if;
   if a.item_seq <> p_seq and it.kind not in ('compensate', 'settle') and not (a.status = 'failed' and not exists (
-      select 1 from pawl.items o where o.run_id = p_run and o.seq = a.item_seq and o.status in ('pending', 'in_progress', 'blocked'))) then
+      select 1 from pawl.items o where o.run_id = p_run and o.seq = a.item_seq
+        and (o.status in ('pending', 'in_progress') or (o.status = 'blocked' and o.blocked_reason <> 'key')))) then
     outcome := 'taken'; return next; return;
   end if;
   if a.status not in ('failed', 'started') then outcome := 'taken'; return next; return; end if;

@@ -14,8 +14,8 @@ begin
     perform set_config('pawl.reopens', 'on', true);
     update pawl.items i set status = 'cancelled', epoch = i.epoch + 1, worker_id = null, lease_until = null, finished_at = clock_timestamp()
       where i.run_id = p_run and i.kind = 'settle' and i.status in ('pending', 'in_progress', 'blocked');
-    next_status := case when exists (select 1 from pawl.items i where i.run_id = p_run and i.kind = 'split' and i.status in ('failed', 'cancelled'))
-      or r.started_at is null then 'splitting' else 'running' end;
+    -- Sealed once, sealed for good: a split that was stopped after its seal finds that out and is done.
+    next_status := case when r.started_at is null then 'splitting' else 'running' end;
     update pawl.items i set status = 'pending', failures = 0, barren_attempts = 0, dispatched_at = null, available_at = clock_timestamp(), finished_at = null
       from (select x.seq from pawl.items x where x.run_id = p_run and x.kind in ('work', 'split') and x.status in ('failed', 'cancelled') order by x.seq for update) l
       where i.run_id = p_run and i.seq = l.seq;

@@ -4,9 +4,10 @@ import { actionRow, runRow, type ActionRow, type RunRow } from '../rows.ts'
 
 const found = z.object({ action: actionRow })
 
-/** Unsettled actions of a run, oldest first: what a compensate or settle item has to find out about. */
+/** Unsettled actions of a run, oldest first: what a compensate or settle item has to find out about. Also those recorded failed before the proof came that they were applied. */
 export async function listUnsettled(ledger: Ledger, runId: string): Promise<ActionRow[]> {
-  const rows = await ledger.query(`select row_to_json(a.*) as action from pawl.actions a where a.run_id = $1 and a.status in ('started', 'in_doubt') order by a.order_no`, [runId], { retryForMs: 60_000 })
+  const rows = await ledger.query(`select row_to_json(a.*) as action from pawl.actions a where a.run_id = $1
+    and (a.status in ('started', 'in_doubt') or (a.status = 'failed' and a.applied_evidence is not null)) order by a.order_no`, [runId], { retryForMs: 60_000 })
   return rows.map((row) => found.parse(row).action)
 }
 
@@ -16,6 +17,12 @@ export async function nextToUndo(ledger: Ledger, runId: string): Promise<ActionR
     and a.effect <> 'read' and a.undo is not null
     and not exists (select 1 from pawl.actions u where u.run_id = a.run_id and u.undoes = a.id and u.status = 'abandoned') order by a.order_no desc limit 1`, [runId], { retryForMs: 60_000 })
   return rows[0] === undefined ? undefined : found.parse(rows[0]).action
+}
+
+/** Writes whose undo a person abandoned: they stay, as residue. */
+export async function listUndoAbandoned(ledger: Ledger, runId: string): Promise<ReadonlySet<number>> {
+  const rows = await ledger.query(`select u.undoes as id from pawl.actions u where u.run_id = $1 and u.status = 'abandoned' and u.undoes is not null`, [runId], { retryForMs: 60_000 })
+  return new Set(rows.map((row) => Number(row['id'])))
 }
 
 /** One action as it stands now. */

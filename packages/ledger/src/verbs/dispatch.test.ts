@@ -117,3 +117,12 @@ test('paused runs are told from running ones', async () => {
   expect(await listStoppedRuns(stage.ledger, [running, paused])).toEqual([paused])
   expect(await listStoppedRuns(stage.ledger, [])).toEqual([])
 })
+
+test('doorbells that nobody answers do not stand before a lost one: every look sees others', async () => {
+  const runId = await runOf(stage, 3)
+  await takeDueItems(stage.ledger, runId)
+  await stage.rows(`update pawl.items set dispatched_at = clock_timestamp() - interval '1 minute' where run_id = $1`, [runId])
+  const seen = new Set<number>()
+  for (let n = 0; n < 500 && seen.size < 3; n++) for (const item of await listUndelivered(stage.ledger, 30_000, 1)) if (item.runId === runId) seen.add(item.seq)
+  expect(seen).toEqual(new Set([1, 2, 3]))
+})

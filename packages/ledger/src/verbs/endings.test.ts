@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { actionNow, claim, committed, completionOf, finishOne, flushOne, intentOf, itemNow, newRun, openStage, runOf, started, type Claimed, type Stage } from '../stage.testsuite.ts'
 import { listUnsettled, nextToUndo, readRun, tallyRun } from './compensation.ts'
 import { advanceRun, takeDueItems } from './dispatch.ts'
-import { cancelRun, closeCompensation, closeRun, pauseRun, resumeRun, startCompensation, startRun } from './runs.ts'
+import { appendItems, cancelRun, closeCompensation, closeRun, compensateByPolicy, openSplitStream, pauseRun, resumeRun, sealRun, startCompensation, startRun } from './runs.ts'
 import { addEvidence, answerDoubt, rearmAction, settleAction } from './settle.ts'
 
 let stage: Stage
@@ -214,4 +214,71 @@ test('an undo settled by a person, by evidence or by verify marks its write comp
     expect((await actionNow(stage, runId, 'a')).status).toBe('compensated')
     expect(await closeCompensation(stage.ledger, by)).toEqual({ outcome: 'closed', residue: 0 })
   }
+})
+
+test('a finalizer that lost its item compensates nothing: not the run that was resumed meanwhile, nor the one that completed', async () => {
+  const runId = await runOf(stage, 1, { policy: { onFailure: 'compensate' } })
+  await finishOne(stage, await claim(stage, runId, 1), 'failed', { error: '"e"', isFailure: true })
+  const zombie = await finalizer(runId)
+  expect(await compensateByPolicy(stage.ledger, { ...zombie, epoch: zombie.epoch - 1 }, 'late')).toBe('fenced')
+  await cancelRun(stage.ledger, runId, 'ann', null)
+  await resumeRun(stage.ledger, runId, 'ann')
+  expect(await compensateByPolicy(stage.ledger, zombie, 'late')).toBe('fenced')
+  await finishOne(stage, await claim(stage, runId, 1))
+  const next = await finalizer(runId)
+  expect(await compensateByPolicy(stage.ledger, zombie, 'late')).toBe('fenced')
+  await closeRun(stage.ledger, next, { status: 'completed', result: null, error: null })
+  expect(await compensateByPolicy(stage.ledger, zombie, 'late')).toBe('fenced')
+  expect(await readRun(stage.ledger, runId)).toMatchObject({ status: 'completed' })
+
+  const other = await runOf(stage, 1)
+  await finishOne(stage, await claim(stage, other, 1), 'failed', { error: '"e"', isFailure: true })
+  expect(await compensateByPolicy(stage.ledger, await finalizer(other), '1 of 1 items failed')).toBe('started')
+  expect(await readRun(stage.ledger, other)).toMatchObject({ status: 'compensating' })
+})
+
+test('a run cancelled after its seal and resumed is not split again, though its split item had not finished: what is done stays', async () => {
+  const run = newRun({ split: true })
+  await startRun(stage.ledger, run)
+  const split = await claim(stage, run.id, 0)
+  const stream = (await openSplitStream(stage.ledger, split))!
+  await appendItems(stage.ledger, run.id, stream, ['a', 'b'].map((key) => ({ key, payload: '1' })))
+  await sealRun(stage.ledger, run.id, stream, null)
+  await finishOne(stage, await claim(stage, run.id, 1))
+  await cancelRun(stage.ledger, run.id, 'ann', null)
+  expect(await resumeRun(stage.ledger, run.id, 'ann')).toEqual({ outcome: 'resumed', status: 'running', reopened: 2 })
+  expect(await openSplitStream(stage.ledger, await claim(stage, run.id, 0))).toBeNull()
+  expect(await stage.rows(`select key, status from pawl.items where run_id = $1 and kind = 'work' order by seq`, [run.id])).toEqual([{ key: 'a', status: 'done' }, { key: 'b', status: 'pending' }])
+})
+
+test('a split that fails for good fails the run though it had brought items, and these are no live items of an ended run', async () => {
+  const run = newRun({ split: true })
+  await startRun(stage.ledger, run)
+  const split = await claim(stage, run.id, 0)
+  await appendItems(stage.ledger, run.id, (await openSplitStream(stage.ledger, split))!, [{ key: 'a', payload: '1' }])
+  expect((await takeDueItems(stage.ledger, run.id)).live).toBe(true)
+  await finishOne(stage, split, 'failed', { error: '"no list"' })
+  expect(await takeDueItems(stage.ledger, run.id)).toEqual({ taken: [], live: false, more: false })
+  expect(await advanceRun(stage.ledger, run.id)).toEqual({ status: 'failed', made: false })
+  expect(await itemNow(stage, { runId: run.id, seq: 1 })).toMatchObject({ status: 'cancelled' })
+  expect(await resumeRun(stage.ledger, run.id, 'ann')).toMatchObject({ status: 'splitting', reopened: 2 })
+  const again = await claim(stage, run.id, 0)
+  const stream = (await openSplitStream(stage.ledger, again))!
+  await appendItems(stage.ledger, run.id, stream, [{ key: 'a', payload: '1' }])
+  expect(await sealRun(stage.ledger, run.id, stream, null)).toEqual({ outcome: 'sealed', total: 1 })
+})
+
+test('a compensation does not close over a write recorded failed whose proof came later', async () => {
+  const runId = await runOf(stage, 1)
+  const by = await claim(stage, runId, 1)
+  await started(stage, by, 'k', { undo: '{}' })
+  const doubt = await settleAction(stage.ledger, by, 'k', { verdict: 'in_doubt', by: 'worker' })
+  await answerDoubt(stage.ledger, runId, doubt!.id, { attempt: 1, evidence: 0, answer: 'did_not', actor: 'ann' })
+  expect(await addEvidence(stage.ledger, runId, 'k', { entry: '1', result: '1' })).toBe('failed')
+  await startCompensation(stage.ledger, runId, 'ann', null)
+  const compensator = await claim(stage, runId, await kindOf(runId, 'compensate'))
+  expect(await closeCompensation(stage.ledger, compensator)).toEqual({ outcome: 'open', residue: null })
+  expect((await listUnsettled(stage.ledger, runId)).map((action) => action.key)).toEqual(['k'])
+  expect(await settleAction(stage.ledger, compensator, 'k', { verdict: 'applied', by: 'evidence' })).toMatchObject({ status: 'committed' })
+  expect((await nextToUndo(stage.ledger, runId))?.key).toBe('k')
 })

@@ -1,8 +1,9 @@
+import { newId } from '@pawl/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { actionNow, claim, finishOne, itemNow, openStage, runOf, started, type Claimed, type Session, type Stage } from '../stage.testsuite.ts'
+import { actionNow, claim, completionOf, finishOne, flushOne, itemNow, openStage, runOf, started, type Claimed, type Session, type Stage } from '../stage.testsuite.ts'
 import { advanceRun } from './dispatch.ts'
 import { addItems, blockItem, wakeItems } from './items.ts'
-import { settleAction } from './settle.ts'
+import { answerDoubt, rearmAction, settleAction } from './settle.ts'
 
 let stage: Stage
 beforeAll(async () => { stage = await openStage() })
@@ -137,4 +138,43 @@ test('an item cannot be added once the finalizer is made', async () => {
   await finishOne(stage, by)
   await advanceRun(stage.ledger, runId)
   expect((await addItems(stage.ledger, by, [{ key: 'x', payload: '1' }])).outcome).toBe('closed')
+})
+
+test('two items that wait for each other\'s unsettled key do not sleep for ever: each settles its own first', async () => {
+  const runId = await runOf(stage, 2)
+  const [one, two] = [await claim(stage, runId, 1), await claim(stage, runId, 2)]
+  await started(stage, one, 'k1')
+  await started(stage, two, 'k2')
+  expect(await blockItem(stage.ledger, one, 'key', { key: 'k2' })).toBe('pending')
+  expect(await blockItem(stage.ledger, two, 'key', { key: 'k1' })).toBe('pending')
+  const again = await claim(stage, runId, 1)
+  await settleAction(stage.ledger, again, 'k1', { verdict: 'applied', result: '1', by: 'verify' })
+  expect(await blockItem(stage.ledger, again, 'key', { key: 'k2' })).toBe('blocked')
+})
+
+test('an item whose doubt was abandoned fails only when nothing else of it is unsettled: nobody would settle it', async () => {
+  const runId = await runOf(stage, 2)
+  const by = await claim(stage, runId, 1)
+  await started(stage, by, 'given up')
+  await started(stage, by, 'under way')
+  const doubt = await settleAction(stage.ledger, by, 'given up', { verdict: 'in_doubt', by: 'worker' })
+  await blockItem(stage.ledger, by, 'in_doubt', {})
+  await answerDoubt(stage.ledger, runId, doubt!.id, { attempt: 1, evidence: 0, answer: 'abandon', actor: 'ann' })
+  await wakeItems(stage.ledger, runId)
+  expect(await itemNow(stage, by)).toMatchObject({ status: 'pending' })
+})
+
+test('two items that wait for each other\'s refused key do not sleep for ever: the later takes the other\'s over', async () => {
+  const runId = await runOf(stage, 2)
+  const [one, two] = [await claim(stage, runId, 1), await claim(stage, runId, 2)]
+  for (const [by, key] of [[one, 'k1'], [two, 'k2']] as const) {
+    const sent = await started(stage, by, key)
+    await flushOne(stage.ledger, by, { completions: [completionOf(sent, { outcome: 'refused', result: null, error: '{}' })] })
+  }
+  expect(await blockItem(stage.ledger, one, 'key', { key: 'k2' })).toBe('blocked')
+  expect(await blockItem(stage.ledger, two, 'key', { key: 'k1' })).toBe('pending')
+  const again = await claim(stage, runId, 2)
+  expect(await rearmAction(stage.ledger, again, 'k1', newId(), '1', 0)).toMatchObject({ outcome: 'sent', action: { item_seq: 2 } })
+  await finishOne(stage, again, 'pending')
+  expect(await itemNow(stage, one)).toMatchObject({ status: 'blocked', blocked_reason: 'key' })
 })

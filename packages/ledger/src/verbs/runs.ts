@@ -86,6 +86,12 @@ export const cancelRun = (ledger: Ledger, runId: string, actor: string, reason: 
 export const startCompensation = (ledger: Ledger, runId: string, actor: string, reason: string | null): Promise<RunVerbAnswer> =>
   runVerbOnce(ledger, 'start_compensation', [runId, actor, reason], verbOutcome)
 
+/** `compensate_by_policy`: the finalize item starts its run's compensation. */
+export async function compensateByPolicy(ledger: Ledger, by: Holder, reason: string): Promise<'started' | 'fenced'> {
+  const row = await runVerbOnce(ledger, 'compensate_by_policy', [by.runId, by.seq, by.epoch, reason], z.object({ compensate_by_policy: z.enum(['started', 'fenced']) }), { retryForMs: 60_000 })
+  return row.compensate_by_policy
+}
+
 /** `close_run`: the finalize item's finish. `open`: a call of it is not settled. */
 export async function closeRun(ledger: Ledger, by: Holder, ending: { status: string; result: string | null; error: string | null }): Promise<'closed' | 'fenced' | 'open'> {
   const row = await runVerbOnce(ledger, 'close_run', [by.runId, by.seq, by.epoch, ending.status, ending.result, ending.error],
