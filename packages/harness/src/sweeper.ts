@@ -3,7 +3,7 @@
  * abandoned streams, an emptied queue. Every process runs one; the lease row lets one work. The lease is renewed by a completed cycle, adds
  * included, so a sweeper that reaches Postgres but not the queue loses it.
  */
-import { limits, waitMs } from '@pawl/core'
+import { limits, PawlError, waitMs } from '@pawl/core'
 import { dropStream, forgetDispatch, freeLeases, holdSweeper, leaveSweeper, listAbandonedStreams, listOpenRuns, listUndelivered, removeSilentWorkers, wakeItems } from '@pawl/ledger'
 import { BoardRuns } from './board-runs.ts'
 import { channelOf, dispatchRun, type DispatchParts } from './dispatch.ts'
@@ -64,9 +64,19 @@ export class Sweeper {
     for (const { runId, streamNo } of await listAbandonedStreams(ledger, limits.streamAbandonedAfterMs)) await dropStream(ledger, runId, streamNo)
     await removeSilentWorkers(ledger)
     const open = await listOpenRuns(ledger)
-    for (const runId of open) await dispatchRun(this.parts, runId)
+    for (const runId of open) await this.#dispatch(runId)
     await this.#board.show(open)
     this.#isHolder = await holdSweeper(ledger, this.holder, this.timings.sweeperLeaseMs, true)
+  }
+
+  /** A run that cannot be rung for stands in nobody's way; a store that is away ends the cycle. */
+  async #dispatch(runId: string): Promise<void> {
+    try {
+      await dispatchRun(this.parts, runId)
+    } catch (error) {
+      if (error instanceof PawlError && error.next === 'retry') throw error
+      this.log('error', `a run cannot be dispatched: ${error instanceof Error ? error.message : String(error)}`, { run: runId })
+    }
   }
 
   async #findUndelivered(): Promise<void> {
