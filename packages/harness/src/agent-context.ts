@@ -59,6 +59,7 @@ async function sleepUntil(attempt: Attempt, at: Date): Promise<void> {
 
 async function add(attempt: Attempt, items: readonly ItemSeed<unknown>[]): Promise<void> {
   if (attempt.ending) return await never()
+  if (attempt.item.kind !== 'work') throw new PawlError('RUN_CLOSED', 'ctx.addItems: a run takes no items once it is finalized. Add them from run.', 'fail')
   const encoded = encodeItems(attempt.agent, items)
   const leave = attempt.enter()
   try {

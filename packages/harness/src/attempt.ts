@@ -16,7 +16,8 @@ export type Ending =
   | { readonly kind: 'blocked'; readonly reason: BlockedReason; readonly detail: Readonly<Record<string, unknown>> }
   /** Not before `delayMs`; spends neither failures nor crash budget. */
   | { readonly kind: 'sleep'; readonly delayMs: number }
-  | { readonly kind: 'failure'; readonly error: ErrorRecord }
+  /** `isFinal`: not tried again by itself. */
+  | { readonly kind: 'failure'; readonly error: ErrorRecord; readonly isFinal?: boolean }
 
 export interface MadeCall {
   readonly argsDigest: string
@@ -45,6 +46,8 @@ export class Attempt {
   #inFlight = 0
   #onQuiet: (() => void)[] = []
   #renewed: Watch
+  /** Since the claim was answered: no earlier holder wrote an intent after it. */
+  readonly begun: Watch = startWatch()
   /** Gives the worker's slot back for the time of a wait, and takes one again. */
   waitElsewhere: (wait: Promise<unknown>) => Promise<void> = async (wait) => { await wait }
 
@@ -176,6 +179,7 @@ export class Attempt {
   }
 
   record(name: string, value: string): void {
+    this.journal.noteRecord()
     this.track(this.parts.writer.record(this.holder, this.item.epoch, { name, value }).then((answer) => {
       if (answer.outcome === 'fenced') this.park({ kind: 'lost' })
     }))

@@ -7,7 +7,7 @@ import { addEvidence, rearmAction, type ActionRow, type Intent } from '@pawl/led
 import type { AnyTool } from '@pawl/tools'
 import { digestOf, isLedgerAway, never, type Attempt, type Ending, type MadeCall } from './attempt.ts'
 import type { Call } from './call.ts'
-import { keepResult, undoOf } from './completion-of.ts'
+import { isUnkept, keepResult, undoOf } from './completion-of.ts'
 import { executeSend, type Sent } from './execute.ts'
 import { holdDiverged } from './hold-diverged.ts'
 import { Parked, parked } from './parked.ts'
@@ -87,7 +87,7 @@ async function bracket(attempt: Attempt, call: Call): Promise<unknown> {
     const decision = journal.ask({ key: call.key, tool: call.tool.name, isWrite, argsDigest: call.argsDigest })
     attempt.asked()
     switch (decision.kind) {
-      case 'replay': return replay(decision.action)
+      case 'replay': return replay(attempt, call, decision.action)
       case 'replay_error': throw failedBefore(call, decision.action)
       case 'conflict': throw parked(attempt, conflict(call, decision.action.args_digest, decision.action))
       case 'diverged': await holdDiverged(attempt, call, decision.recorded); if (attempt.ending) throw new Parked(); continue
@@ -97,7 +97,13 @@ async function bracket(attempt: Attempt, call: Call): Promise<unknown> {
   }
 }
 
-const replay = (action: ActionRow): unknown => (action.result === null ? undefined : decode(action.result))
+/** The recorded result; where only a marker of it could be kept, nothing goes on with that. */
+function replay(attempt: Attempt, call: Call, action: ActionRow): unknown {
+  if (isUnkept(action.result)) throw parked(attempt, unkept(call, `its result could not be kept: ${action.result}`))
+  return action.result === null ? undefined : decode(action.result)
+}
+
+const unkept = (call: Call, why: string) => ({ kind: 'blocked', reason: 'tool_output', detail: { tool: call.tool.name, key: call.key, why } }) as const
 
 function failedBefore(call: Call, action: ActionRow): ToolFailed {
   const error = action.error === null ? undefined : (JSON.parse(action.error) as Partial<ErrorRecord>)
@@ -139,7 +145,7 @@ async function meetOther(attempt: Attempt, call: Call, action: ActionRow): Promi
   if (action.args_digest !== call.argsDigest || action.tool !== call.tool.name) throw parked(attempt, conflict(call, action.args_digest, action))
   if (action.status === 'committed') {
     attempt.parts.log('info', `deduplicated: ${call.tool.name} was done by item ${action.item_seq}`, { ...attempt.place, action: action.id })
-    return replay(action)
+    return replay(attempt, call, action)
   }
   if (action.status === 'failed') return await sendAgain(attempt, call, 1)
   if (action.status === 'started' || action.status === 'in_doubt') throw parked(attempt, { kind: 'blocked', reason: 'key', detail: { key: call.key, tool: call.tool.name, owner: action.item_seq } })
@@ -151,11 +157,12 @@ async function sendAgain(attempt: Attempt, call: Call, n: number): Promise<unkno
   if (attempt.ending) throw new Parked()
   await attempt.durable()
   const intended = startWatch()
-  const { outcome, action } = await rearmAction(attempt.parts.ledger, attempt.holder, call.key, newId(), call.tool.version, marginMs(attempt, call.tool))
+  const { outcome, action, timeline } = await rearmAction(attempt.parts.ledger, attempt.holder, call.key, newId(), call.tool.version, marginMs(attempt, call.tool))
+  attempt.parts.seeTimeline(timeline)
   if (outcome === 'fenced') throw parked(attempt, { kind: 'lost' })
   if (outcome === 'sent' && action) return await send(attempt, call, attempt.put(action), intended, n)
   if (outcome === 'taken' && action && action.item_seq !== attempt.item.seq) return await meetOther(attempt, call, action.status === 'failed' ? { ...action, status: 'started' } : action)
-  if (action) return await afterUnknown(attempt, call, attempt.put(action), { since: attempt.claimed, n })
+  if (action) return await afterUnknown(attempt, call, attempt.put(action), { since: attempt.begun, n })
   throw parked(attempt, { kind: 'interrupted' })
 }
 
@@ -204,7 +211,7 @@ async function complete(attempt: Attempt, call: Call, action: ActionRow, value: 
     await written
     throw new Parked()
   }
-  if (kept.kind === 'unkept') throw parked(attempt, { kind: 'blocked', reason: 'tool_output', detail: { tool: call.tool.name, key: call.key, why: kept.why } })
+  if (kept.kind === 'unkept') throw parked(attempt, unkept(call, kept.why))
   await attempt.parts.failpoint('after-completion', { ...attempt.holder, tool: call.tool.name, key: call.key })
   return kept.value
 }
@@ -212,7 +219,7 @@ async function complete(attempt: Attempt, call: Call, action: ActionRow, value: 
 async function afterUnsent(attempt: Attempt, call: Call, action: ActionRow, error: ErrorRecord, n: number): Promise<unknown> {
   const status = await refuse(attempt, call, action, 'unsent', { ...error, tries: n - 1 })
   if (attempt.ending) throw new Parked()
-  if (status === 'started') return await afterUnknown(attempt, call, attempt.put({ ...action, token: null }), { since: attempt.claimed, n })
+  if (status === 'started') return await afterUnknown(attempt, call, attempt.put({ ...action, token: null }), { since: attempt.begun, n })
   // The window closed before the send: this process is too busy to send now.
   if (countUnsent(attempt, call.key) > mostUnsent) throw parked(attempt, { kind: 'sleep', delayMs: attempt.parts.timings.sendWindowMs })
   return await sendAgain(attempt, call, n)
@@ -231,7 +238,7 @@ async function afterRefused(attempt: Attempt, call: Call, action: ActionRow, ref
   const isSpent = !refusal.rateLimited && n >= retry.attempts
   const error = recordError(refusal)
   const status = await refuse(attempt, call, action, 'refused',
-    isSpent ? { ...error, after: attempt.journal.newestId() } : { ...error, code: 'unsent', tries: refusal.rateLimited ? n - 1 : n })
+    isSpent ? { ...error, after: attempt.journal.newestId(), records: attempt.journal.recordCount } : { ...error, code: 'unsent', tries: refusal.rateLimited ? n - 1 : n })
   if (status === 'started') return await afterUnknown(attempt, call, attempt.put({ ...action, token: null }), { since: intended, error, n })
   if (attempt.ending) throw new Parked()
   if (isSpent) throw new ToolFailed(call.tool.name, call.key, `${call.tool.name} was refused ${n} times, last: ${refusal.message}`)
@@ -262,7 +269,7 @@ async function afterUnknown(attempt: Attempt, call: Call, action: ActionRow, { s
   if (settled.kind === 'parked') throw new Parked()
   if (settled.kind === 'applied') {
     if (settled.action.status !== 'committed') throw parked(attempt, conflict(call, settled.action.args_digest, settled.action))
-    return replay(settled.action)
+    return replay(attempt, call, settled.action)
   }
   if (attempt.ending) throw new Parked()
   if (effect !== 'transactional') return await sendAgain(attempt, call, 1)
@@ -275,6 +282,6 @@ async function afterUnknown(attempt: Attempt, call: Call, action: ActionRow, { s
 async function giveUp(attempt: Attempt, call: Call, error: ErrorRecord): Promise<never> {
   const { outcome, action } = await rearmAction(attempt.parts.ledger, attempt.holder, call.key, newId(), call.tool.version, 0)
   if (outcome !== 'sent' || !action) throw parked(attempt, { kind: outcome === 'fenced' ? 'lost' : 'interrupted' })
-  await refuse(attempt, call, attempt.put(action), 'refused', { ...error, after: attempt.journal.newestId() })
+  await refuse(attempt, call, attempt.put(action), 'refused', { ...error, after: attempt.journal.newestId(), records: attempt.journal.recordCount })
   throw new ToolFailed(call.tool.name, call.key, error.message)
 }

@@ -1,6 +1,6 @@
 /** One call: its key, its replay, its refusals, and what may not happen around it. */
 import { newRunId, ToolFailed } from '@pawl/core'
-import { resumeRun } from '@pawl/ledger'
+import { releaseItem, resumeRun } from '@pawl/ledger'
 import { defineTool } from '@pawl/tools'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -84,6 +84,18 @@ describe.concurrent('a call', () => {
     expect(item.blocked_detail).toContain('cannot keep')
     expect(await world.actions(runId)).toMatchObject([{ status: 'committed' }])
     expect(runs).toBe(1)
+  })
+
+  test('the marker of a result that could not be kept is never given to the agent: resumed, the item blocks again', async () => {
+    returned.set('unkeepable too', { inside: () => 1 })
+    const got: unknown[] = []
+    const runId = await scripts.start(world, { run: async ({ tools }) => { got.push(await tools.echo({ name: 'unkeepable too' })) } })
+    const item = await world.blocked(runId, 'tool_output')
+    await releaseItem(world.workers.ledger, runId, item.seq, 'resume', { actor: 'ann' })
+    world.workers.touch(runId)
+    await until('it was tried again', async () => (await world.item(runId)).attempts === 2 && (await world.item(runId)).status !== 'in_progress')
+    expect(await world.item(runId)).toMatchObject({ status: 'blocked', blocked_reason: 'tool_output' })
+    expect(got).toEqual([])
   })
 
   test('a result that does not fit outputSchema is unsettled, never failed (case 12)', async () => {

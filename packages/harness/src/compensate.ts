@@ -3,11 +3,11 @@
  * What comes next is derived from the ledger each time, so a crash between two undos loses nothing.
  */
 import { decode, digest, encode } from '@pawl/core'
-import { closeCompensation, listActions, listUnsettled, nextToUndo, readAction, type ActionRow } from '@pawl/ledger'
+import { closeCompensation, listActions, listUndoAbandoned, listUnsettled, nextToUndo, readAction, type ActionRow } from '@pawl/ledger'
 import { z } from 'zod'
 import type { Attempt } from './attempt.ts'
 import { makeCall } from './bracket.ts'
-import { undoOf } from './completion-of.ts'
+import { isUnkept, undoOf } from './completion-of.ts'
 import type { KindOutcome } from './kind-outcome.ts'
 import { settleOne } from './settle.ts'
 import { toolByName } from './tool-by-name.ts'
@@ -17,8 +17,8 @@ async function settleRun(attempt: Attempt): Promise<boolean> {
   const leave = attempt.enter()
   try {
     const unsettled = await listUnsettled(attempt.parts.ledger, attempt.run.id)
-    const settled = await Promise.all(unsettled.filter((action) => action.status === 'started').map((action) =>
-      settleOne(attempt, action, toolByName(attempt.agent, action.tool), attempt.claimed, { isForwardAllowed: false })))
+    const settled = await Promise.all(unsettled.filter((action) => action.status !== 'in_doubt').map((action) =>
+      settleOne(attempt, action, toolByName(attempt.agent, action.tool), attempt.begun, { isForwardAllowed: false })))
     const doubtful = unsettled.find((action) => action.status === 'in_doubt')
     if (doubtful) attempt.park({ kind: 'blocked', reason: 'in_doubt', detail: { action: doubtful.id, tool: doubtful.tool } })
     return !attempt.ending && settled.every((one) => one.kind !== 'parked')
@@ -60,10 +60,11 @@ interface Undoable {
 async function listUnwritten(attempt: Attempt): Promise<Undoable[]> {
   const { ledger } = attempt.parts
   const found: Undoable[] = []
+  const abandoned = await listUndoAbandoned(ledger, attempt.run.id)
   for (let cursor: string | null = null, isFirst = true; isFirst || cursor !== null; isFirst = false) {
     const page: Awaited<ReturnType<typeof listActions>> = await listActions(ledger, attempt.run.id, { status: 'committed', limit: 500, ...(cursor === null ? {} : { cursor }) })
     for (const view of page.entries) {
-      const tool = view.undo === null && view.undoes === null && view.result !== null ? toolByName(attempt.agent, view.tool) : undefined
+      const tool = view.undo === null && view.undoes === null && view.result !== null && !isUnkept(view.result) && !abandoned.has(view.id) ? toolByName(attempt.agent, view.tool) : undefined
       const action = tool?.undo ? await readAction(ledger, attempt.run.id, view.key) : undefined
       const undo = tool && action?.status === 'committed' ? undoOf(tool, decode(action.args), decode(action.result ?? 'null')) : null
       if (action && undo !== null) found.push({ action, undo })

@@ -21,9 +21,14 @@ export function keepResult(tool: AnyTool, input: unknown, value: unknown): Kept 
     return { kind: 'kept', text, value: decode(text), undo }
   } catch (error) {
     if (!(error instanceof PawlError)) throw error
-    return { kind: 'unkept', text: JSON.stringify({ $pawl: 'unkept', code: error.code, ...error.details }), why: error.message, undo }
+    return { kind: 'unkept', text: `${unkeptMark},${JSON.stringify({ code: error.code, ...error.details }).slice(1)}`, why: error.message, undo }
   }
 }
+
+const unkeptMark = '{"$pawl":"unkept"'
+
+/** A recorded result that only says that there was one. */
+export const isUnkept = (result: string | null): boolean => result?.startsWith(unkeptMark) ?? false
 
 /** The inverse as data, `{ tool, version, input }`, or null where there is none or it cannot be built from what is known. */
 export function undoOf(tool: AnyTool, input: unknown, result: unknown): string | null {

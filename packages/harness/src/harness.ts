@@ -65,7 +65,7 @@ export class Harness {
     const dispatch = { ledger: options.ledger, queue: options.queue, ledgerId: identity.id }
     this.#ringer = new Ringer(dispatch, (error, runId) => options.log('warn', `dispatch failed, the sweep will ring: ${error instanceof Error ? error.message : String(error)}`, { run: runId }))
     this.#sweeper = new Sweeper(dispatch, this.#worker.id, this.#timings, options.log)
-    this.#parts = { ledger: options.ledger, writer: this.#writer, timings: this.#timings, failpoint: options.failpoint ?? (() => {}), log: options.log, isTrusted: () => this.#isTrusted }
+    this.#parts = { ledger: options.ledger, writer: this.#writer, timings: this.#timings, failpoint: options.failpoint ?? (() => {}), log: options.log, isTrusted: () => this.#isTrusted, seeTimeline: (timeline) => this.#checkTimeline(timeline) }
   }
 
   /** Registers the process, frees what dead predecessors on this host still hold, subscribes, and sweeps when elected. */

@@ -38,6 +38,19 @@ describe('a call under a recorded key', () => {
   })
 })
 
+describe('a call that was refused', () => {
+  test('beside a record that was under way is sent again; a record made after the error was told is acting on it', () => {
+    const record = { name: 'now', order_no: 5, value: '1' }
+    expect(kindOf(new Journal([refused(1, { after: 1, records: 1 })], [record], false), ask('k1'))).toBe('again')
+    expect(kindOf(new Journal([refused(1, { after: 1, records: 0 })], [record], false), ask('k1'))).toBe('replay_error')
+  })
+
+  test('gives its key away to other args only while nothing proves that it was applied after all', () => {
+    expect(new Journal([refused(1)], [], false).isRefusedWithOtherArgs('k1', 'other')).toBe(true)
+    expect(new Journal([refused(1, {}, { applied_evidence: '1' })], [], false).isRefusedWithOtherArgs('k1', 'other')).toBe(false)
+  })
+})
+
 describe('a call under a new key', () => {
   test('is fresh where every write of its tool was asked for', () => {
     expect(kindOf(new Journal([action(1)], [], false), ask('k1'), ask('new'))).toBe('fresh')

@@ -19,6 +19,7 @@ export class Journal {
   readonly #actions: Map<string, ActionRow>
   readonly #records: Map<string, RecordRow>
   readonly #asked = new Set<string>()
+  #recordsMade = 0
 
   constructor(actions: readonly ActionRow[], records: readonly RecordRow[], private readonly allowNewCalls: boolean) {
     this.#actions = new Map(actions.map((action) => [action.key, action]))
@@ -33,6 +34,15 @@ export class Journal {
     return this.#records.get(name)
   }
 
+  /** Records there are now, those of this attempt included. */
+  get recordCount(): number {
+    return this.#records.size + this.#recordsMade
+  }
+
+  noteRecord(): void {
+    this.#recordsMade++
+  }
+
   put(action: ActionRow): void {
     this.#actions.set(action.key, action)
   }
@@ -43,7 +53,7 @@ export class Journal {
 
   isRefusedWithOtherArgs(key: string, argsDigest: string): boolean {
     const action = this.#actions.get(key)
-    return action?.status === 'failed' && action.args_digest !== argsDigest
+    return action?.status === 'failed' && action.applied_evidence === null && action.args_digest !== argsDigest
   }
 
   /** Of all actions there are now: later ones get higher ids, however often an older one is sent again. */
@@ -64,11 +74,12 @@ export class Journal {
     return isUnsent(action) || !this.#hasActedOn(action) ? { kind: 'again', action } : { kind: 'replay_error', action }
   }
 
-  /** Did the item do anything after the agent was given this error? Calls that were under way beside it are none of that. */
+  /** Did the item do anything after the agent was given this error? Calls and records that were under way beside it are none of that. */
   #hasActedOn(failed: ActionRow): boolean {
-    const after = (JSON.parse(failed.error ?? '{}') as { after?: unknown }).after
+    const { after, records } = JSON.parse(failed.error ?? '{}') as { after?: unknown; records?: unknown }
     const newest = typeof after === 'number' ? after : failed.id
-    return this.actions().some((a) => a.id > newest) || [...this.#records.values()].some((r) => r.order_no > failed.order_no)
+    if (this.actions().some((a) => a.id > newest)) return true
+    return typeof records === 'number' ? this.#records.size > records : [...this.#records.values()].some((r) => r.order_no > failed.order_no)
   }
 
   #notAskedFor(tool: string): ActionRow | undefined {

@@ -11,6 +11,8 @@ export interface Parts {
   readonly log: Log
   /** False after a failover or restore that may have lost acknowledged intents: only reads are sent. */
   isTrusted(): boolean
+  /** What every statement that allows a send answers: another timeline than the ledger's ends the trust. */
+  seeTimeline(timeline: string): void
 }
 
 /** One line with its place: run, item, action, attempt, epoch. Never args or results. */

@@ -11,6 +11,8 @@ export interface Refusal extends ErrorRecord {
   readonly tries?: number
   /** The newest action there was when the agent was given the error: whatever has a higher id came after it. */
   readonly after?: number
+  /** How many records there were then. */
+  readonly records?: number
 }
 
 /** Sends of an earlier attempt that count against the retries; none once the agent was given the error. */

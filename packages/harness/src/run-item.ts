@@ -51,8 +51,12 @@ async function settleJournal(attempt: Attempt): Promise<boolean> {
   try {
     const started = attempt.journal.actions().filter((action) => action.status === 'started')
     const settled = await Promise.all(started.map((action) =>
-      settleOne(attempt, action, toolByName(attempt.agent, action.tool), attempt.claimed, { isForwardAllowed: true })))
-    return settled.every((one) => one.kind !== 'parked')
+      settleOne(attempt, action, toolByName(attempt.agent, action.tool), attempt.begun, { isForwardAllowed: true })))
+    if (!settled.every((one) => one.kind !== 'parked')) return false
+    // A person gave up on a call of an item that had others unsettled; now that these are settled, it fails.
+    if (attempt.item.kind !== 'work' || started.length === 0 || !attempt.journal.actions().some((action) => action.status === 'abandoned')) return true
+    attempt.park({ kind: 'failure', isFinal: true, error: { name: 'Abandoned', message: 'A person gave up finding out whether a call of this item happened.' } })
+    return false
   } finally {
     leave()
   }
@@ -103,7 +107,7 @@ async function endParked(attempt: Attempt, ending: Ending): Promise<Verdict> {
 async function endFailed(attempt: Attempt, ending: Extract<Ending, { kind: 'failure' }>): Promise<Verdict> {
   const failures = attempt.item.failures + 1
   const most = attempt.run.policy.maxFailures ?? attempt.agent.policy?.maxFailures ?? limits.maxFailures
-  const isSpent = failures >= most && attempt.item.kind !== 'compensate' && attempt.item.kind !== 'settle'
+  const isSpent = (failures >= most || ending.isFinal === true) && attempt.item.kind !== 'compensate' && attempt.item.kind !== 'settle'
   const answer = await attempt.parts.writer.finish(attempt.holder, attempt.item.epoch, {
     status: isSpent ? 'failed' : 'pending', isFailure: true, error: JSON.stringify(ending.error), delayMs: delayMs(failures, itemRetry),
   })

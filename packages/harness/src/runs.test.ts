@@ -60,6 +60,12 @@ describe('a run', () => {
       expect((await world.items(runId)).filter((item) => item.kind === 'work').map((item) => item.key)).toEqual(['root', 'child 0', 'child 1', 'child 2'])
     })
 
+    test('and not never, when its finalizer tries to add items: that is an error of the agent\'s', async () => {
+      const runId = await scripts.start(world, { run: () => Promise.resolve(), finalize: async ({ ctx }) => { await ctx.addItems([{ key: 'late', payload: 1 }]) } }, { policy: { maxFailures: 1 } })
+      await ends(runId, 'failed')
+      expect((await world.items(runId)).at(-1)?.error).toContain('RUN_CLOSED')
+    })
+
     test('an item that adds items twice, because it died in between, adds them once', async () => {
       const id = newRunId()
       const fault = world.workers.fault({ runId: id, at: 'before-finish', seq: 1, does: 'freeze' })
@@ -231,6 +237,15 @@ describe('a run', () => {
       await world.answer(runId, 'happened', '{"ref":"read off a screen"}')
       await ends(runId, 'compensated')
       expect(undone('person')).toEqual(['person 2', 'person 1'])
+    })
+
+    test('closes with residue when a person gives up on that undo too', async () => {
+      world.effects.program('given up', [{ drop: 'after' }, ...Array.from({ length: 40 }, () => ({ drop: 'before' as const }))])
+      const runId = await scripts.start(world, { run: async ({ tools }) => { await tools.opaque({ subject: 'given up' }); throw new Error('cannot') } }, { policy: { maxFailures: 1, onFailure: 'compensate' } })
+      await world.answer(runId, 'happened', '{"ref":"read off a screen"}')
+      await world.workers.runIs(runId, ['compensating'])
+      await world.answer(runId, 'abandon')
+      await ends(runId, 'compensated_with_residue')
     })
 
     test('names it as residue where the person knew no result', async () => {

@@ -7,7 +7,7 @@ import { decode, delayMs, limits, newId, recordError, waitMs, type RetryPolicy }
 import { addEvidence, rearmAction, readAction, settleAction, type ActionRow } from '@pawl/ledger'
 import { createGuardedFetch, type AnyTool, type Verdict } from '@pawl/tools'
 import type { Attempt } from './attempt.ts'
-import { keepResult, undoOf } from './completion-of.ts'
+import { isUnkept, keepResult, undoOf } from './completion-of.ts'
 import { executeSend, type Sent } from './execute.ts'
 import { planSettle } from './settle-plan.ts'
 import { startWatch, type Watch } from './watch.ts'
@@ -26,17 +26,18 @@ export interface SettleOptions {
 interface Job {
   readonly attempt: Attempt
   readonly tool: AnyTool | undefined
-  readonly since: Watch
   readonly options: SettleOptions
+  /** No send that nobody knows about began later than the send window after this. */
+  since: Watch
   action: ActionRow
   isKeyExpired: boolean
   tries: number
   late: Promise<boolean> | undefined
 }
 
-/** @param since when no earlier holder could begin a send any more, at the earliest: the claim, or this process's own send. */
+/** @param since when no earlier holder could write an intent any more: the answered claim, or this process's own send. */
 export async function settleOne(attempt: Attempt, action: ActionRow, tool: AnyTool | undefined, since: Watch, options: SettleOptions): Promise<Settled> {
-  const job: Job = { attempt, tool, since, options, action, isKeyExpired: false, tries: 0, late: options.late }
+  const job: Job = { attempt, tool, options, since, action, isKeyExpired: false, tries: 0, late: options.late }
   await attempt.parts.failpoint('before-settle', { ...attempt.holder, tool: action.tool, key: action.key })
   for (;;) {
     if (attempt.ending) return { kind: 'parked' }
@@ -47,6 +48,8 @@ export async function settleOne(attempt: Attempt, action: ActionRow, tool: AnyTo
 
 function statusOf(action: ActionRow): Settled | undefined {
   if (action.status === 'started' || action.status === 'in_doubt') return undefined
+  // The proof came after somebody had said that it did not happen.
+  if (action.status === 'failed' && action.applied_evidence !== null) return undefined
   return { kind: action.status === 'failed' ? 'not_applied' : 'applied', action }
 }
 
@@ -75,7 +78,7 @@ export function doubtMs(attempt: Attempt, action: ActionRow): number {
 
 /** False: something changed meanwhile (a late answer, the attempt's end); look again. */
 async function waitOut(job: Job): Promise<boolean> {
-  const leftMs = doubtMs(job.attempt, job.action) - job.since.elapsedMs()
+  const leftMs = doubtMs(job.attempt, job.action) - job.since.surelyElapsedMs()
   if (leftMs <= 0) return true
   const isUndisturbed = await waitSlotless(job.attempt, leftMs, job.late)
   const fresh = await readAction(job.attempt.parts.ledger, job.attempt.run.id, job.action.key)
@@ -102,11 +105,11 @@ async function write(job: Job, found: Parameters<typeof settleAction>[3]): Promi
 
 /** Evidence brings a result; what undoes the call follows from it. */
 function undoFromEvidence({ action, tool }: Job): string | null {
-  return tool && action.applied_evidence !== null ? undoOf(tool, decode(action.args), decode(action.applied_evidence)) : null
+  return tool && action.applied_evidence !== null && !isUnkept(action.applied_evidence) ? undoOf(tool, decode(action.args), decode(action.applied_evidence)) : null
 }
 
 async function ask(job: Job, why: string): Promise<Settled> {
-  const settled = await write(job, { verdict: 'in_doubt', by: 'pawl', waitMs: Math.max(0, doubtMs(job.attempt, job.action) - job.since.elapsedMs()) })
+  const settled = await write(job, { verdict: 'in_doubt', by: 'pawl', waitMs: Math.max(0, doubtMs(job.attempt, job.action) - job.since.surelyElapsedMs()) })
   if (settled) return settled
   job.attempt.park({ kind: 'blocked', reason: 'in_doubt', detail: { action: job.action.id, tool: job.action.tool, why } })
   return { kind: 'parked' }
@@ -147,7 +150,8 @@ async function recall(job: Job): Promise<Settled | undefined> {
   await attempt.durable()
   const intended = startWatch()
   const margin = attempt.parts.timings.sendWindowMs + tool.timeoutMs
-  const { outcome, action } = await rearmAction(attempt.parts.ledger, attempt.holder, job.action.key, newId(), tool.version, margin)
+  const { outcome, action, timeline } = await rearmAction(attempt.parts.ledger, attempt.holder, job.action.key, newId(), tool.version, margin)
+  attempt.parts.seeTimeline(timeline)
   if (action) job.action = attempt.put(action)
   if (outcome === 'fenced') {
     attempt.park({ kind: 'lost' })
@@ -157,6 +161,8 @@ async function recall(job: Job): Promise<Settled | undefined> {
   if (outcome !== 'sent') return undefined
   const input = decode(job.action.args)
   const sent = await executeSend(attempt, { tool, key: job.action.key, input, attempt: job.action.attempt }, intended)
+  // What this send did may be known to nobody: the next wait covers it too.
+  if (sent.kind === 'unknown') job.since = intended
   return await afterRecall(job, tool, input, sent)
 }
 

@@ -111,6 +111,14 @@ describe.concurrent('settling', () => {
     expect(await world.applied('refused again')).toBe(1)
   })
 
+  test('a second call under a key waits out the first re-call too, whose answer never came: a receiver that looks first and acts later acts once (hole 10)', async () => {
+    world.effects.program('racing re-calls', [{ drop: 'before' }, { delayBeforeMs: 2_600 }])
+    const runId = await scripts.start(world, once('keyedSlow', 'racing re-calls'))
+    expect(await world.workers.runIs(runId)).toMatchObject({ status: 'completed' })
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    expect(await world.applied('racing re-calls')).toBe(1)
+  })
+
   test('a call still running at the receiver answers 409, and is waited for instead of taken for a refusal (holes 4 and 10)', async () => {
     world.effects.program('running', [{ hold: 'before' }])
     const id = newRunId()
@@ -165,6 +173,40 @@ describe.concurrent('settling', () => {
     await world.answer(id, 'did_not')
     expect(await world.workers.runIs(id)).toMatchObject({ status: 'completed' })
     expect(world.effects.receipts({ subject: 'zombie unsent' })).toHaveLength(1)
+  })
+
+  test('a proof that comes after a person said "it did not" settles the call: it is not sent again, and not asked for ever', async () => {
+    const id = newRunId()
+    const zombie = world.workers.fault({ runId: id, at: 'after-answer', does: 'freeze' })
+    const next = world.workers.fault({ runId: id, at: 'after-claim', nth: 3, does: 'freeze' })
+    await scripts.start(world, once('opaque', 'proof after no'), { id })
+    await zombie.struck
+    await world.answer(id, 'did_not')
+    await next.struck
+    zombie.thaw()
+    await until('the proof is there', async () => (await only(id)).applied_evidence !== null)
+    expect(await only(id)).toMatchObject({ status: 'failed' })
+    next.thaw()
+    expect(await world.workers.runIs(id)).toMatchObject({ status: 'completed' })
+    expect(await only(id)).toMatchObject({ status: 'committed', settled_by: 'evidence' })
+    expect(world.effects.receipts({ subject: 'proof after no' })).toHaveLength(1)
+  })
+
+  test('a proof that comes after a person said "it did not" is undone when the run is compensated', async () => {
+    const id = newRunId()
+    const zombie = world.workers.fault({ runId: id, at: 'after-answer', does: 'freeze' })
+    await scripts.start(world, once('opaque', 'undone after no'), { id })
+    await zombie.struck
+    await world.blocked(id, 'in_doubt')
+    await cancelRun(world.workers.ledger, id, 'ann', null)
+    world.workers.touch(id)
+    await world.answer(id, 'did_not')
+    zombie.thaw()
+    await until('the proof is there', async () => (await only(id)).applied_evidence !== null)
+    await startCompensation(world.workers.ledger, id, 'ann', null)
+    world.workers.touch(id)
+    expect(await world.workers.runIs(id, ['compensated', 'compensated_with_residue'])).toMatchObject({ status: 'compensated' })
+    expect(await world.applied('undone after no', 'undo')).toBe(1)
   })
 
   test('an abandoned doubt fails its item and is never sent again', async () => {

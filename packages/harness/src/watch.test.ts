@@ -18,6 +18,13 @@ test('a wall clock that is set back cannot shorten it either', async () => {
   expect(watch.elapsedMs()).toBeGreaterThanOrEqual(25)
 })
 
+test('a wall clock that is set forward cannot end a wait early', () => {
+  const watch = startWatch()
+  const now = Date.now()
+  vi.spyOn(Date, 'now').mockReturnValue(now + 3_600_000)
+  expect(watch.surelyElapsedMs()).toBeLessThan(60_000)
+})
+
 test('a watch that begins later has elapsed less, to the few milliseconds the uptime is kept for', async () => {
   const first = startWatch()
   await new Promise((resolve) => setTimeout(resolve, 30))

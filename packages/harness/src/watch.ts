@@ -1,11 +1,14 @@
 /**
  * Elapsed time that no clock can shorten: the largest of the monotonic clock (stands still while a machine is suspended),
  * the wall clock (may be set back) and the host's uptime. Used wherever too little elapsed time would let a send slip out late.
+ * Where too much would end a wait early (the wall clock was set forward, this machine slept and the others did not), the monotonic clock alone counts.
  */
 import { uptime } from 'node:os'
 
 export interface Watch {
   elapsedMs(): number
+  /** What has elapsed at the very least. */
+  surelyElapsedMs(): number
 }
 
 interface Reading {
@@ -33,5 +36,6 @@ export function startWatch(): Watch {
       const now = readClocks()
       return Math.max(now.monotonic - start.monotonic, now.wall - start.wall, now.uptimeMs - start.uptimeMs)
     },
+    surelyElapsedMs: () => performance.now() - start.monotonic,
   }
 }
