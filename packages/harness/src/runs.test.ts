@@ -1,6 +1,6 @@
 /** A run from its first item to its one ending: pause, stop, cancel, resume, policies, finalizer, compensation. */
 import { newRunId } from '@pawl/core'
-import { cancelRun, freeLeases, pauseRun, releaseItem, resumeRun, startCompensation } from '@pawl/ledger'
+import { auditLedger, cancelRun, freeLeases, listInbox, pauseRun, releaseItem, resumeRun, startCompensation } from '@pawl/ledger'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { Scripts, type Script } from './scripted.testsuite.ts'
 import { effectTool, until, World, type EffectTool, type ToolClass } from './world.testsuite.ts'
@@ -10,7 +10,7 @@ vi.setConfig({ testTimeout: 90_000 })
 
 describe('a run', () => {
   let world: World
-  type Tools = Record<ToolClass, EffectTool> & { byMeaning: EffectTool; hasty: EffectTool; stubborn: EffectTool }
+  type Tools = Record<ToolClass, EffectTool> & { byMeaning: EffectTool; hasty: EffectTool; stubborn: EffectTool; unfit: EffectTool }
   let scripts: Scripts<Tools>
 
   beforeAll(async () => {
@@ -22,6 +22,7 @@ describe('a run', () => {
         hasty: effectTool(effects, { name: 'hasty', via: 'lookup', effect: 'non-idempotent', timeout: 1_000, settleWindow: 1_500, verify: tools.lookup.verify!,
           // Needs the result: it cannot be known with the intent.
           undo: { tool: tools.lookup.undo!.tool, input: ({ input, result }) => ({ subject: input.subject, note: result.ref }) } }),
+        unfit: effectTool(effects, { name: 'unfit', via: 'keyed', effect: 'idempotent', concurrent: true, undo: { tool: stubbornUndo, input: () => ({ nonsense: true }) } }),
         stubborn: effectTool(effects, { name: 'stubborn', via: 'keyed', effect: 'idempotent', concurrent: true, undo: { tool: stubbornUndo, input: ({ input }) => ({ subject: input.subject }) } }),
       })
       return [scripts.agent]
@@ -214,6 +215,23 @@ describe('a run', () => {
       world.workers.touch(runId)
       await ends(runId, 'compensated')
       expect(undone('half')).toEqual(['half 4', 'half 3', 'half 2', 'half 1'])
+    })
+
+    test.each([
+      ['refused', 'stubborn', 'for good 3'], ['its input does not fit', 'unfit', 'unmade 3'],
+    ] as const)('an undo that can never succeed (%s) is given up by a person: its write is residue, the rest is undone, the run closes', async (_, tool, bad) => {
+      const name = bad.slice(0, -2)
+      for (const n of [1, 2, 3, 4]) world.effects.program(`${name} ${n}`, n === 3 && tool === 'stubborn' ? [{}, ...Array.from({ length: 9 }, () => ({ refuse: 400 }))] : [])
+      const runId = await scripts.start(world, {
+        run: async ({ tools }) => { for (const n of [1, 2, 3, 4]) await tools[n === 3 ? tool : 'keyed']({ subject: `${name} ${n}` }); throw new Error('cannot') },
+      }, { policy: { maxFailures: 1, onFailure: 'compensate' } })
+      const item = await world.blocked(runId, 'undo')
+      expect((await listInbox(world.workers.ledger, { namespace: null, runId })).entries).toMatchObject([{ reason: 'undo', verbs: ['resume', 'fail'] }])
+      expect(await releaseItem(world.workers.ledger, runId, item.seq, 'fail', { actor: 'ann' })).toMatchObject({ outcome: 'released', status: 'pending' })
+      world.workers.touch(runId)
+      await ends(runId, 'compensated_with_residue')
+      expect(undone(name)).toEqual([4, 2, 1].map((n) => `${name} ${n}`))
+      expect((await auditLedger(world.workers.ledger, { runId })).violations).toEqual([])
     })
 
     test('a call settled by a zombie\'s proof is undone like any other', async () => {

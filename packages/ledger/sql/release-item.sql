@@ -1,16 +1,29 @@
 -- release_item: a person's verb for one blocked item whose reason is not answered elsewhere: `resume` (crash budget fresh; new calls allowed where
--- it diverged and the person says so) or `fail`. Locks: item. Returns (outcome, status, reason): released | wrong_state | missing.
+-- it diverged and the person says so) or `fail`. A compensation fails only the undo it is blocked for: that undo is abandoned, its write stays as
+-- residue, and the rest goes on. Locks: item, then action. Returns (outcome, status, reason): released | wrong_state | missing.
 create or replace function pawl.release_item(p_run uuid, p_seq integer, p_verb text, p_new_calls boolean, p_actor text, p_note text)
 returns table (outcome text, status text, reason text) language plpgsql as $$
-declare it pawl.items;
+declare
+  it pawl.items;
+  given_up bigint;
 begin
   select * into it from pawl.items i where i.run_id = p_run and i.seq = p_seq for update;
   if not found then outcome := 'missing'; return next; return; end if;
   status := it.status; reason := it.blocked_reason;
-  if it.status <> 'blocked' or it.blocked_reason in ('in_doubt', 'approval', 'question') or (p_verb = 'fail' and it.kind in ('compensate', 'settle'))
+  if it.status <> 'blocked' or it.blocked_reason in ('in_doubt', 'approval', 'question') or (p_verb = 'fail' and (it.kind = 'settle' or (it.kind = 'compensate' and it.blocked_reason <> 'undo')))
     or (p_verb = 'fail' and exists (select 1 from pawl.actions a where a.run_id = p_run and a.item_seq = p_seq and a.status in ('started', 'in_doubt')))
   then outcome := 'wrong_state'; return next; return; end if;
-  if p_verb = 'fail' then
+  if p_verb = 'fail' and it.kind = 'compensate' then
+    insert into pawl.actions as u (run_id, item_seq, key, tool, tool_version, effect, status, epoch, args, args_digest, undoes, timeout_ms, settle_ms, settled_by)
+      select p_run, p_seq, 'undo:' || w.key, coalesce(it.blocked_detail::json ->> 'tool', w.tool), w.tool_version, 'non-idempotent', 'abandoned', it.epoch, 'null', '', w.id, 0, 0, 'person:' || p_actor
+      from pawl.actions w where w.run_id = p_run and w.id = (it.blocked_detail::json ->> 'action')::bigint and w.status = 'committed'
+      on conflict (run_id, key) do update set status = 'abandoned', settled_by = excluded.settled_by where u.status = 'failed' and u.applied_evidence is null
+      returning u.id into given_up;
+    if given_up is null then outcome := 'wrong_state'; return next; return; end if;
+    insert into pawl.events (run_id, item_seq, kind, actor, data)
+      values (p_run, p_seq, 'action.answered', p_actor, jsonb_build_object('action', given_up, 'answer', 'abandon', 'note', p_note));
+  end if;
+  if p_verb = 'fail' and it.kind <> 'compensate' then
     update pawl.items i set status = 'failed', blocked_reason = null, blocked_detail = null, finished_at = clock_timestamp(),
       error = json_build_object('name', 'FailedByPerson', 'message', coalesce(p_note, 'A person ended this item.'))::text where i.run_id = p_run and i.seq = p_seq;
     status := 'failed';

@@ -89,7 +89,8 @@ async function listBlocked(ledger: Ledger, filter: InboxFilter, after: Place | u
   )).orderBy(asc(items.runId), asc(items.seq)).limit(most)
   return rows.map(({ unsettled: isUnsettled, ...row }) => {
     const { itemKind, reason } = words.parse(row)
-    const mayFail = !isUnsettled && itemKind !== 'compensate' && itemKind !== 'settle'
+    // Of a compensation only the undo it waits for can be given up.
+    const mayFail = !isUnsettled && itemKind !== 'settle' && (itemKind !== 'compensate' || reason === 'undo')
     const verbs: ReleaseVerb[] = reason === 'approval' || reason === 'question' ? [] : mayFail ? ['resume', 'fail'] : ['resume']
     return { ...row, kind: 'blocked', itemKind, reason, verbs }
   })

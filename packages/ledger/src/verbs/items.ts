@@ -35,7 +35,7 @@ export async function addItems(ledger: Ledger, by: Holder, items: readonly { key
 
 const releaseOutcome = z.object({ outcome: z.enum(['released', 'wrong_state', 'missing']), status: z.string().nullable(), reason: z.string().nullable() })
 
-/** `release_item`: a person resumes or fails one blocked item. */
+/** `release_item`: a person resumes or fails one blocked item; of a compensation, gives up the undo it is blocked for. */
 export async function releaseItem(
   ledger: Ledger, runId: string, seq: number, verb: 'resume' | 'fail', by: { actor: string; note?: string | null; newCalls?: boolean },
 ): Promise<z.infer<typeof releaseOutcome>> {
