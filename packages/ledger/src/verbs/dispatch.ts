@@ -18,12 +18,12 @@ export async function advanceRun(ledger: Ledger, runId: string): Promise<{ statu
     z.object({ run_status: z.string().nullable(), made: z.boolean() }).transform((r) => ({ status: r.run_status, made: r.made })))
 }
 
-/** Dispatched, not claimed, and nobody looked for a while: their jobs have to be asked for. In no order, so that many whose version nobody serves never stand before one whose doorbell was lost. Reads only. */
+/** Dispatched, not claimed, and nobody looked for a while: their jobs have to be asked for. Some of them at random, so that many whose version nobody serves never stand before one whose doorbell was lost. Reads only. */
 export async function listUndelivered(ledger: Ledger, afterMs: number = limits.undeliveredAfterMs, most = 2_000): Promise<(DueItem & { runId: string })[]> {
-  const rows = await ledger.query(`select i.run_id as "runId", i.seq, i.generation, i.kind, i.key, i.attempts > 0 as again, r.agent, r.agent_version as version
+  const rows = await ledger.query(`select * from (select i.run_id as "runId", i.seq, i.generation, i.kind, i.key, i.attempts > 0 as again, r.agent, r.agent_version as version
     from pawl.items i join pawl.runs r on r.id = i.run_id
     where i.status = 'pending' and i.dispatched_at < clock_timestamp() - make_interval(secs => $1::double precision / 1000) and not r.paused
-    order by random() limit $2`, [afterMs, most])
+    order by random() limit $2) some order by "runId", seq`, [afterMs, most])
   return rows.map((row) => dueItem.extend({ runId: z.string() }).parse(row))
 }
 
