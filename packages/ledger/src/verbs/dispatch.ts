@@ -23,7 +23,7 @@ export async function listUndelivered(ledger: Ledger, afterMs: number = limits.u
   const rows = await ledger.query(`select * from (select i.run_id as "runId", i.seq, i.generation, i.kind, i.key, i.attempts > 0 as again, r.agent, r.agent_version as version
     from pawl.items i join pawl.runs r on r.id = i.run_id
     where i.status = 'pending' and i.dispatched_at < clock_timestamp() - make_interval(secs => $1::double precision / 1000) and not r.paused
-    order by random() limit $2) some order by "runId", seq`, [afterMs, most])
+    order by random() limit $2) sampled order by "runId", seq`, [afterMs, most])
   return rows.map((row) => dueItem.extend({ runId: z.string() }).parse(row))
 }
 
