@@ -1,11 +1,10 @@
-/** The seeds' test: every example, killed half-way and resumed, on both backends of the queue; the demo itself in its small form. */
+/** The seeds' test: every example, killed half-way and resumed, on a backend of the queue; the demo itself in its small form. */
 import { execFile } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { describe, expect, test } from 'vitest'
-import { describeRedis } from '../../../tests/setup/fixtures.ts'
+import { expect, test } from 'vitest'
 import type { Report } from './report.ts'
 
 const main = new URL('../dist/main.js', import.meta.url).pathname
@@ -22,7 +21,7 @@ async function runDemo(example: string, redisUrl: string | undefined): Promise<R
   }
 }
 
-function killedAndResumed(redisUrl: string | undefined): void {
+export function killedAndResumed(redisUrl: string | undefined): void {
   test.each(['migration', 'mailing', 'inventory'])('the %s example is killed half-way, resumes, and does nothing twice', async (example) => {
     const report = await runDemo(example, redisUrl)
     expect(report).toMatchObject({ example, queue: redisUrl === undefined ? 'postgres' : 'redis', duplicates: 0, lost: 0, ok: true })
@@ -30,6 +29,3 @@ function killedAndResumed(redisUrl: string | undefined): void {
     expect(report.inFlightAtKill).toBeGreaterThan(0)
   }, 240_000)
 }
-
-describe('on the postgres queue', () => killedAndResumed(undefined))
-describeRedis('the examples on the redis queue', killedAndResumed)
