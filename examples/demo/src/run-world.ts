@@ -8,7 +8,7 @@ import { redoOf, resumeFigures, type Report } from './report.ts'
 import type { Stage } from './stage.ts'
 import type { World } from './world.ts'
 
-const patienceMs = 240_000
+const patienceMs = 900_000
 
 export async function runWorld(stage: Stage, example: string, world: World): Promise<Report> {
   const begunAt = Date.now()
