@@ -1,4 +1,7 @@
 export { audit, type AuditOptions, type EffectLogEntry } from './audit.ts'
+export { auditTool, type ToolAudit, type ToolProblem, type ToolSandbox } from './audit-tool.ts'
+export { crashEverywhere, type CrashOptions, type CrashReport } from './crash-everywhere.ts'
+export type { CrashProblem, CrashProblemKind } from './crash-everywhere-judge.ts'
 export type { AuditReport, AuditViolation } from '@pawl/ledger'
 export { EFFECT_CLASSES, readEffectsLog, type EffectClass, type JudgedReceipt, type Receipt, type ReceiptFilter } from './effects-log.ts'
 export { startEffectsServer, type EffectsServer, type Fault } from './effects-server.ts'
