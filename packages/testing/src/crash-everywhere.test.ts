@@ -2,6 +2,8 @@
 import { defineAgent, type AgentContext, type ToolCalls } from '@pawl/harness'
 import { applied, defineTool, notApplied, type Tool, type ToolDefinition, type ToolMap } from '@pawl/tools'
 import { randomUUID } from 'node:crypto'
+import { readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { freshDatabase, type FreshDatabase } from '../../../tests/setup/fixtures.ts'
@@ -97,20 +99,33 @@ test('keys that collide are caught: of one call whose args change between attemp
 })
 
 test('an agent that does more on a later attempt fires twice, and one that does less loses a call', async () => {
-  const [more, less] = [new Mailbox(), new Mailbox()]
-  const eager = await crash('eager', { eager: more.tool('eager', { verify: more.verify }) }, async (tools, ctx) => {
+  const box = new Mailbox()
+  const report = await crash('restarted', { eager: box.tool('eager', { verify: box.verify }), hasty: box.tool('hasty', { verify: box.verify }) }, async (tools, ctx) => {
+    if (ctx.attempt === 1) await tools.hasty({ to: 'ada' })
     await tools.eager({ to: 'ada' })
     if (ctx.attempt > 1) await tools.eager({ to: 'sorry for the delay' })
   })
-  expect(shown(eager)).toEqual(['fires-twice eager'])
-  const hasty = await crash('hasty', { hasty: less.tool('hasty', { verify: less.verify }) }, async (tools, ctx) => {
-    if (ctx.attempt === 1) await tools.hasty({ to: 'ada' })
-  })
-  expect(shown(hasty)).toEqual(['lost hasty'])
+  expect(shown(report)).toEqual(['fires-twice eager', 'lost hasty'])
 })
 
 test('a run that does not end well by itself is no ground for crashes, and an agent without split needs items', async () => {
   await expect(crash('broken', {}, () => Promise.reject(new Error('always')))).rejects.toMatchObject({ code: 'CRASH_BASELINE' })
   const agent = defineAgent({ name: 'itemless', version: '1', inputSchema: z.object({}), payloadSchema: z.null(), tools: {}, run: () => Promise.resolve() })
   await expect(crashEverywhere(agent, {}, { databaseUrl: database.url })).rejects.toMatchObject({ code: 'ITEMS_NEEDED' })
+})
+
+test('without a database of the caller\'s the first item of the split is crashed on an embedded one, of which nothing is left', async () => {
+  const leftovers = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('pawl-crash-'))
+  const before = leftovers()
+  const payloads: number[] = []
+  const agent = defineAgent({
+    name: 'split', version: '1', inputSchema: z.object({ first: z.number() }), payloadSchema: z.number(), tools: {},
+    *split({ first }) { for (let n = first; n < first + 3; n++) yield { key: `${n}`, payload: n } },
+    run: ({ payload }) => { payloads.push(payload); return Promise.resolve() },
+  })
+  const report = await crashEverywhere(agent, { first: 7 })
+  expect(report).toMatchObject({ ok: true, problems: [] })
+  expect(report.crashes).toEqual(expect.arrayContaining(['after-claim 1', 'after-claim 2', 'before-finish 1', 'before-finish 2', 'after-finish 1']))
+  expect(new Set(payloads)).toEqual(new Set([7]))
+  expect(leftovers()).toEqual(before)
 })

@@ -11,7 +11,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { judgeCrashes, type CrashProblem } from './crash-everywhere-judge.ts'
-import { playRun, type Play, type Played } from './crash-everywhere-play.ts'
+import { playRun, type CrashPoint, type Play, type Played } from './crash-everywhere-play.ts'
 import { Witness } from './crash-everywhere-witness.ts'
 import { VirtualWorkers } from './virtual-workers.ts'
 
@@ -38,7 +38,7 @@ export interface CrashReport {
 const places: readonly FailpointName[] = [
   'after-claim', 'before-intent', 'after-intent', 'before-send', 'after-answer', 'after-completion', 'before-finish', 'after-finish', 'between-undos',
 ]
-const mostVisits = 200
+const mostAtOnce = 30
 
 /**
  * @throws PawlError `CRASH_BASELINE` when the run does not end well even where nobody crashes it; `ITEMS_NEEDED` without items and without split.
@@ -67,21 +67,25 @@ async function crash(play: Play): Promise<CrashReport> {
   if (!['completed', 'completed_with_failures', 'compensated', 'compensated_with_residue'].includes(undisturbed.end)) {
     throw new PawlError('CRASH_BASELINE', `Without any crash the run of agent "${play.witness.agent.name}" ended "${undisturbed.end}" (${undisturbed.why.reason}), so crashes of it show nothing. Mend that first.`, 'tell')
   }
-  const crashed = (await Promise.all(places.map((at) => crashEachVisit(play, at)))).flat()
+  // The undisturbed run came by each place so often; a crash is played at every one of these visits.
+  const points = places.flatMap((at) => Array.from({ length: play.workers.passed.get(at) ?? 0 }, (_, i): CrashPoint => ({ at, nth: i + 1 })))
+  const crashed = (await playInLanes(play, points)).filter((played) => played.hasCrashed)
   const problems = judgeCrashes(undisturbed, crashed)
   return { ok: problems.length === 0, crashes: crashed.flatMap(({ point }) => (point ? [`${point.at} ${point.nth}`] : [])), problems }
 }
 
-/** Crashes at the first visit of the place, at the second, and so on, until a run ends without coming by so often. */
-async function crashEachVisit(play: Play, at: FailpointName): Promise<Played[]> {
-  const crashed: Played[] = []
-  for (let nth = 1; nth <= mostVisits; nth++) {
-    const played = await playRun(play, { at, nth })
-    if (!played.hasCrashed) break
-    crashed.push(played)
+/** Runs wait for leases most of their time, so many go beside each other. */
+async function playInLanes(play: Play, points: readonly CrashPoint[]): Promise<Played[]> {
+  const played: Played[] = []
+  const waiting = points.values()
+  const lane = async (): Promise<void> => {
+    for (const point of waiting) played.push(await playRun(play, point))
   }
-  return crashed
+  await Promise.all(Array.from({ length: mostAtOnce }, lane))
+  return played.toSorted((a, b) => orderOf(a, points) - orderOf(b, points))
 }
+
+const orderOf = (played: Played, points: readonly CrashPoint[]): number => points.findIndex((point) => point === played.point)
 
 async function firstItem<I, P, M extends ToolMap>(agent: Agent<I, P, M>, input: I): Promise<ItemSeed<P>[]> {
   for await (const item of agent.split?.(input) ?? []) return [item]
