@@ -15,9 +15,11 @@ import { playRun, type CrashPoint, type Play, type Played } from './crash-everyw
 import { Witness } from './crash-everywhere-witness.ts'
 import { VirtualWorkers } from './virtual-workers.ts'
 
-export interface CrashOptions<P> {
+export interface CrashOptions<P, M extends ToolMap = ToolMap> {
   /** `postgres://…` of a scratch database; a ledger is made in it. Default: an embedded Postgres, removed afterwards. */
   readonly databaseUrl?: string
+  /** Stand-ins for some of the agent's tools, by the agent's names: the same tools, pointing to a sandbox. */
+  readonly tools?: Partial<M>
   /** What the run consists of. Default: the first item of the agent's split. */
   readonly items?: readonly ItemSeed<P>[]
   /** Tools' timeouts and settle windows are cut to these while it runs: the waits before `verify` consist of them. Default 5,000 and 1,000. */
@@ -43,10 +45,10 @@ const mostAtOnce = 30
 /**
  * @throws PawlError `CRASH_BASELINE` when the run does not end well even where nobody crashes it; `ITEMS_NEEDED` without items and without split.
  */
-export async function crashEverywhere<I, P, M extends ToolMap>(agent: Agent<I, P, M>, input: I, options: CrashOptions<P> = {}): Promise<CrashReport> {
+export async function crashEverywhere<I, P, M extends ToolMap>(agent: Agent<I, P, M>, input: I, options: CrashOptions<P, M> = {}): Promise<CrashReport> {
   agent.inputSchema.parse(input)
   const items = options.items ?? (await firstItem(agent, input))
-  const witness = new Witness(agent as AnyAgent, { longestTimeoutMs: options.longestTimeoutMs ?? 5_000, longestSettleWindowMs: options.longestSettleWindowMs ?? 1_000 })
+  const witness = new Witness({ ...agent, tools: { ...agent.tools, ...options.tools } } as AnyAgent, { longestTimeoutMs: options.longestTimeoutMs ?? 5_000, longestSettleWindowMs: options.longestSettleWindowMs ?? 1_000 })
   const database = options.databaseUrl === undefined ? await openEmbedded() : { url: options.databaseUrl, close: () => Promise.resolve() }
   try {
     const workers = await VirtualWorkers.open({ url: database.url, agents: [witness.agent], concurrency: 1_000 })
