@@ -39,6 +39,13 @@ test('the audit names an effect without intent, and one that came before its int
   expect(await named(runId, [{ ...log[0]!, at: new Date(Date.now() - 60_000) }, log[1]!])).toEqual(['effect-has-intent'])
 })
 
+test('a receipt of an earlier send is not held against the time of a later intent under its key', async () => {
+  const { runId, log } = await watchedRun()
+  await stage.rows(`update pawl.actions set sends = 2, attempt = 2, refused = 1, started_at = clock_timestamp() + interval '1 s' where run_id = $1`, [runId])
+  expect(await named(runId, log.map((entry) => ({ ...entry, attempt: 1 })))).toEqual([])
+  expect(await named(runId, log.map((entry) => ({ ...entry, attempt: 2 })))).toEqual(['effect-has-intent'])
+})
+
 test('the audit names a committed write nobody applied, of the watched tools only', async () => {
   const { runId, log, keys } = await watchedRun()
   expect(await named(runId, log.slice(0, 1))).toEqual(['committed-was-applied'])

@@ -10,6 +10,8 @@ export interface EffectLogEntry {
   readonly key: string
   readonly argsDigest?: string
   readonly epoch?: number
+  /** Which send of the call it was, as the tool's `attempt` says; the first where not given. */
+  readonly attempt?: number
   /** False: received, and not carried out. */
   readonly applied: boolean
   readonly at: Date

@@ -5,18 +5,18 @@
 import { limits } from '@pawl/core'
 import { stops, type Invariant } from './invariants.ts'
 
-const seen = `seen as (select * from json_to_recordset($2::json) as s(key text, "argsDigest" text, epoch integer, applied boolean, at double precision, tool text))`
+const seen = `seen as (select * from json_to_recordset($2::json) as s(key text, "argsDigest" text, epoch integer, attempt integer, applied boolean, at double precision, tool text))`
 const ofRun = (column: string): string => `($1::uuid is null or ${column} = $1::uuid)`
 /** A send whose guard passed before the event may arrive this much later. */
 const onTheWayMs = limits.sendWindowMs + 1_000
-/** `timestamptz(3)` rounds. */
+/** `timestamptz(3)` rounds. An action keeps the time of its newest intent only: a receipt of an earlier send has nothing to be compared with. */
 const roundingMs = 5
 
 export const oracleInvariants: readonly Invariant[] = [
   {
     invariant: 3, name: 'effect-has-intent', sentence: 'Every effect a receiver saw has an intent that was durable before it.',
     sql: `with ${seen} select $1::text as run_id, s.key, s.tool, s.at from seen s where not exists (select 1 from pawl.actions a where a.key = s.key and ${ofRun('a.run_id')}
-      and extract(epoch from a.started_at) * 1000 <= s.at + ${roundingMs})`,
+      and (coalesce(s.attempt, 1) < a.attempt or extract(epoch from a.started_at) * 1000 <= s.at + ${roundingMs}))`,
   },
   {
     invariant: 4, name: 'committed-was-applied', sentence: 'Every committed write was applied by its receiver.',

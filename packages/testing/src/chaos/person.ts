@@ -1,0 +1,93 @@
+/**
+ * The person of a chaos run: answers every doubt as soon as it may be answered, by what the receiver logged, and never by what the ledger says.
+ * A doubt about a call that never arrived, of a process that was never stopped, is a needless escalation.
+ */
+import { encode } from '@pawl/core'
+import { answerDoubt, releaseItem, wakeItems, type ActionRow, type Ledger } from '@pawl/ledger'
+import type { Observer } from './observer.ts'
+import type { Receiver } from './receiver.ts'
+import type { Tally } from './tally.ts'
+
+export interface PersonParts {
+  readonly ledger: Ledger
+  readonly effects: Receiver
+  readonly observer: Observer
+  readonly tally: Tally
+  readonly touch: (runId: string) => void
+}
+
+type BlockedRow = Record<string, unknown> & { run_id: string; seq: number; blocked_reason: string; blocked_detail: string | null }
+const everyMs = 200
+/** Reasons that follow from faults; any other is a contradiction the faults must not be able to cause. */
+const expected: readonly string[] = ['in_doubt', 'key', 'crash_loop']
+
+export class Person {
+  readonly needless: string[] = []
+  /** Items blocked for a reason that no fault may cause. */
+  readonly contradictions: string[] = []
+  crashLoops = 0
+  readonly #judged = new Set<string>()
+  readonly #timer: NodeJS.Timeout
+  #isBusy = false
+
+  constructor(private readonly parts: PersonParts) {
+    this.#timer = setInterval(() => void this.#look(), everyMs)
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isBusy) return
+    this.#isBusy = true
+    try {
+      await this.#answerDoubts()
+      await this.#releaseBlocked()
+    } catch (error) {
+      this.contradictions.push(`a person's verb failed: ${error instanceof Error ? error.message : String(error)}`)
+    } finally {
+      this.#isBusy = false
+    }
+  }
+
+  async #answerDoubts(): Promise<void> {
+    const { ledger, effects, tally, touch } = this.parts
+    const rows = await ledger.query<{ action: ActionRow }>(`select row_to_json(a.*) as action from pawl.actions a where a.status = 'in_doubt' and a.answerable_at <= clock_timestamp() order by a.run_id, a.id limit 200`)
+    for (const { action } of rows) {
+      const receipts = effects.receiptsOf(action.key)
+      this.#judge(action, receipts.length)
+      const applied = receipts.find((receipt) => receipt.applied)
+      const { outcome } = await answerDoubt(ledger, action.run_id, action.id, {
+        attempt: action.attempt, evidence: action.evidence.length, answer: applied ? 'happened' : 'did_not',
+        result: applied ? encode({ ref: `said by a person of ${applied.n}` }, { what: 'answer' }) : null, actor: 'ann',
+      })
+      if (outcome !== 'answered') continue
+      tally.count(applied ? 'answersHappened' : 'answersDidNot')
+      await wakeItems(ledger, action.run_id)
+      touch(action.run_id)
+    }
+  }
+
+  #judge(action: ActionRow, receipts: number): void {
+    const { observer } = this.parts
+    const doubt = `${action.run_id}:${action.id}:${action.attempt}`
+    if (this.#judged.has(doubt)) return
+    this.#judged.add(doubt)
+    const place = { runId: action.run_id, seq: action.item_seq, epoch: action.epoch }
+    // A later holder raised it: this one's lease ended without it, which a starved machine does as well as a stopped one.
+    if (receipts > 0 || observer.wasStopped(place) || observer.isTakenOver(place)) return
+    this.needless.push(`${action.tool} of item ${action.item_seq} of run ${action.run_id}, attempt ${action.attempt}, epoch ${action.epoch}: ${action.error ?? 'no error kept'}`)
+  }
+
+  async #releaseBlocked(): Promise<void> {
+    const { ledger, touch } = this.parts
+    const rows = await ledger.query<BlockedRow>(`select run_id, seq, blocked_reason, blocked_detail from pawl.items where status = 'blocked' and blocked_reason not in ('in_doubt', 'key') limit 50`)
+    for (const row of rows) {
+      if (row.blocked_reason === 'crash_loop') this.crashLoops++
+      if (!expected.includes(row.blocked_reason)) this.contradictions.push(`item ${row.seq} of run ${row.run_id} is blocked: ${row.blocked_reason} ${row.blocked_detail ?? ''}`)
+      await releaseItem(ledger, row.run_id, row.seq, row.blocked_reason === 'crash_loop' ? 'resume' : 'fail', { actor: 'ann' })
+      touch(row.run_id)
+    }
+  }
+}
