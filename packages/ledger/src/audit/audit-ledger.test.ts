@@ -86,6 +86,19 @@ test('a ledger with runs finished, failed and resumed, cancelled with a call in 
   expect(await auditLedger(stage.ledger)).toEqual({ checked: invariants.length, needingOracle: oracleInvariants.length, violations: [] })
 })
 
+test('a re-call by which a cancelled run finds out what happened is no forward intent, one without an undo is', async () => {
+  for (const [undo, expected] of [['{}', []], [null, ['no-intent-after-stop']]] as const) {
+    const runId = await runOf(stage, 1)
+    await started(stage, await claim(stage, runId, 1), 'in-flight', { effect: 'idempotent', undo })
+    await cancelRun(stage.ledger, runId, 'ann', null)
+    const settler = await claim(stage, runId, await seqOf(runId, 'settle'))
+    expect((await rearmAction(stage.ledger, settler, 'in-flight', newId(), '1', 0)).outcome).toBe('sent')
+    await settleAction(stage.ledger, settler, 'in-flight', { verdict: 'applied', result: '1', by: 'recall' })
+    await finishOne(stage, settler)
+    expect(await names(runId)).toEqual(expected)
+  }
+})
+
 /** Each way to corrupt a ledger, as direct SQL on a finished or compensated run, and the invariant that must name it. */
 const corruptions: readonly { name: string; what: string; on: 'finished' | 'compensated'; sql: readonly string[] }[] = [
   { name: 'nothing-missing', what: 'a run is gone, its items are not', on: 'finished', sql: ['delete from pawl.runs where id = $1'] },

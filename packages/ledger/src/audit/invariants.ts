@@ -106,9 +106,9 @@ export const invariants: readonly Invariant[] = [
           <> (select count(*) from pawl.actions a where a.run_id = r.id and a.undoes is null and a.effect <> 'read' and a.status in ('committed', 'abandoned'))`,
   },
   {
-    invariant: 16, name: 'no-intent-after-stop', sentence: 'No forward intent follows the event that cancelled its run or began its compensation.',
+    invariant: 16, name: 'no-intent-after-stop', sentence: 'No forward intent follows the event that cancelled its run or began its compensation; re-calls that can be undone apart.',
     sql: `with ${stops('$1')} select a.run_id, a.item_seq, a.key, a.started_at, s.kind as after from stops s
-      join pawl.actions a on a.run_id = s.run_id and a.undoes is null and a.started_at > s.at and (s.ends_at is null or a.started_at <= s.ends_at)`,
+      join pawl.actions a on a.run_id = s.run_id and a.undoes is null and a.started_at > s.at and not (a.attempt > 1 and a.effect = 'idempotent' and a.undo is not null) and (s.ends_at is null or a.started_at <= s.ends_at)`,
   },
   {
     invariant: 19, name: 'ended-rows-keep', sentence: 'Ended items hold no lease, say when they ended, and are guarded against every other change.',
