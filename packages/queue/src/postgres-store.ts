@@ -7,11 +7,35 @@ const schema = 'pawl_queue'
 /** Relation, function or schema is missing: somebody dropped it under us. */
 const droppedCodes = ['42P01', '42883', '3F000']
 
-/** BullMQ would open its LISTEN connection after a close that came during the start, and leave it open for ever. */
+type ListenClient = Awaited<ReturnType<PostgresConnection['getListenClient']>>
+/** Who uses the connection hears of its death from the next statement; an error event nobody listens to would end the whole process. */
+const survive = (client: { on(event: 'error', listener: () => void): unknown }): void => void client.on('error', () => undefined)
+
+/**
+ * BullMQ would open its LISTEN connection after a close that came during the start, and leave it open for ever. It also leaves clients without
+ * a listener for errors: those lent by the pool, and the LISTEN client while it is closed; a backend that is killed then ended the process.
+ */
 class ClosableConnection extends PostgresConnection {
-  override async getListenClient(): ReturnType<PostgresConnection['getListenClient']> {
+  #listening: ListenClient | undefined
+
+  constructor(config: PostgresPoolConfig) {
+    super(config)
+    this.pool.on('connect', survive)
+  }
+
+  override async getListenClient(): Promise<ListenClient> {
     if (this.isClosing !== undefined) throw new Error('the connection is closed')
-    return await super.getListenClient()
+    const client = await super.getListenClient()
+    if (client !== this.#listening) survive(client)
+    this.#listening = client
+    return client
+  }
+
+  override async close(): Promise<void> {
+    const closed = super.close()
+    // It has just taken every listener off.
+    if (this.#listening) survive(this.#listening)
+    await closed
   }
 }
 

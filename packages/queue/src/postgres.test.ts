@@ -45,6 +45,40 @@ it('truncated tables are noticed like a dropped schema', async () => {
   }
 })
 
+it('backends killed at any moment, lent, listening or closing, never end the process, and doorbells still arrive', async () => {
+  const database = await freshDatabase()
+  const ledgerId = randomUUID()
+  const queue = connectQueue({ backend: 'postgres', url: database.url, ledgerId, onError: () => undefined })
+  const heard = new Set<number>()
+  let isOver = false
+  const killing = (async () => {
+    while (!isOver) {
+      await ask(database.url, `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`)
+      await waitMs(15)
+    }
+  })()
+  try {
+    for (let round = 0; round < 6; round++) {
+      const subscription = await queue.subscribe({ kind: 'split' }, 5, (bell) => { heard.add(bell.seq); return Promise.resolve() })
+      await queue.ring([{ ledgerId, runId: randomUUID(), seq: round, generation: 1, channel: { kind: 'split' }, first: false, title: 'x' }]).catch(() => undefined)
+      await waitMs(250)
+      await subscription.close(100)
+    }
+    isOver = true
+    await killing
+    const last = await queue.subscribe({ kind: 'split' }, 5, (bell) => { heard.add(bell.seq); return Promise.resolve() })
+    const ring = () => queue.ring([{ ledgerId, runId: randomUUID(), seq: 99, generation: 1, channel: { kind: 'split' }, first: false, title: 'x' }]).then(() => true, () => false)
+    await expect.poll(ring, { timeout: 20_000 }).toBe(true)
+    await expect.poll(() => heard.has(99), { timeout: 20_000 }).toBe(true)
+    await last.close(100)
+  } finally {
+    isOver = true
+    await killing
+    await queue.close()
+    await database.drop()
+  }
+}, 90_000)
+
 it('a subscription closed at any moment of its start leaves no connection behind', async () => {
   const database = await freshDatabase()
   const ledgerId = randomUUID()
