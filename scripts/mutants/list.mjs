@@ -53,7 +53,7 @@ export const mutants = [
   {
     name: 'a wait without the send window', breaks: 'a send that began at the end of the old holder’s window lands after the verdict',
     edits: [edit(`${harness}/settle.ts`, 'return attempt.parts.timings.sendWindowMs + action.timeout_ms + action.settle_ms', 'return action.timeout_ms + action.settle_ms')],
-    test: at(`${harness}/settling.test.ts`, 'the wait before verify covers a send that begins at the end'),
+    test: at(`${harness}/closing.test.ts`, 'the wait before verify is the send window longer'),
   },
   {
     name: 'no wait before a second call under a key', breaks: 'a receiver that looks first and acts later acts twice',
@@ -170,11 +170,6 @@ export const mutants = [
     name: 'a refused re-call taken for failed', breaks: 'a call that was applied is reported as proved not applied, and sent as new',
     edits: [edit(`${ledger}/flush.ts`, "when a.refused + 1 >= a.sends then 'failed' else 'started' end", "else 'failed' end")],
     test: at(`${ledger}/flush.test.ts`, 'a send proved not applied while an earlier one is not'),
-  },
-  {
-    name: 'a late refusal taken for failed while settling', breaks: 'the first send’s effect stands, and nobody undoes it',
-    edits: [edit(`${harness}/settle.ts`, "status: answer.status === 'started' ? 'started' : 'failed' })", "status: 'failed' })")],
-    test: at(`${harness}/settling.test.ts`, 'a refused re-call says nothing about an applied first send'),
   },
   {
     name: 'finalizer rung by "I was last" alone', breaks: 'a run whose last worker died never ends',

@@ -35,3 +35,15 @@ test('nothing is undone while a call of the run is in doubt; answered, all is un
   expect((await world.workers.runIs(runId)).status).toBe('compensated')
   expect(undone()).toEqual(['doubtful', 'sure'])
 })
+
+test('the wait before verify is the send window longer than timeout and settle window: an effect that lands then is found, and undone', async () => {
+  // Stands for a send that began at the end of the old holder's window: nothing tells the two apart. The tool's timeout and settle window are 2.2 s, the window is 1 s.
+  world.effects.program('lands late', [{ delayBeforeMs: 3_000 }])
+  const runId = await scripts.start(world, { run: async ({ tools }) => { await tools.lookup({ subject: 'lands late' }) } })
+  await world.effects.received('lands late', 1)
+  expect((await startCompensation(world.workers.ledger, runId, 'ann', null)).outcome).toBe('started')
+  world.workers.touch(runId)
+  expect((await world.workers.runIs(runId)).status).toBe('compensated')
+  await until('the effect has landed', async () => (await world.applied('lands late')) === 1)
+  expect(await world.applied('lands late', 'undo')).toBe(1)
+})
