@@ -1,9 +1,7 @@
-/** The small form of `npm run chaos`: a few hundred faults from a fixed seed on every test run. */
+/** What a chaos run plans. The run itself is `npm run chaos`; docs/chaos.md says why it is not part of the tests yet. */
 import { expect, test } from 'vitest'
-import { freshDatabase } from '../../../../tests/setup/fixtures.ts'
 import { Chance } from './chance.ts'
 import { callsOf, planRun } from './run-plan.ts'
-import { runChaos } from './run-chaos.ts'
 
 test('the same seed plans the same runs, and another seed others', () => {
   const plan = (seed: number) => JSON.stringify(Array.from({ length: 20 }, (_, n) => planRun(new Chance(seed), n)))
@@ -15,16 +13,3 @@ test('no two calls of a chaos run share a subject, so that an effect that is dou
   const subjects = Array.from({ length: 200 }, (_, n) => callsOf(planRun(new Chance(7), n)).map((call) => call.subject)).flat()
   expect(new Set(subjects).size).toBe(subjects.length)
 })
-
-test('through hundreds of crashes, freezes, lost answers and killed backends nothing is sent twice, lost, or asked for needlessly', async () => {
-  const database = await freshDatabase()
-  try {
-    const { problems, ...report } = await runChaos({ url: database.url, faults: 300, seed: 1, deadlineMs: 90_000 })
-    expect(problems, JSON.stringify(report)).toEqual([])
-    expect(report).toMatchObject({ duplicates: 0, lost: 0, violations: 0, needlessEscalations: 0, ok: true })
-    expect(report.faults).toBeGreaterThanOrEqual(300)
-    expect(report.knownHole).toBeGreaterThan(0)
-  } finally {
-    await database.drop()
-  }
-}, 240_000)
