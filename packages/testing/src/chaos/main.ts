@@ -1,67 +1,72 @@
-/** `npm run chaos`: one chaos run on an embedded Postgres of its own. The last line with `--json` is the report; the exit code is 1 unless it is ok. */
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+/** `npm run chaos`: plays one tier, or all in turn. With `--json` the last line is the report; the exit code is 1 unless it is ok. */
 import { parseArgs } from 'node:util'
-import { startEmbedded } from '@pawl/embedded'
-import { Ledger } from '@pawl/ledger'
-import { runChaos } from './run-chaos.ts'
-import type { ChaosReport } from './tally.ts'
+import { tiers, type TierReport, type TierRequest } from './tiers.ts'
 
-const usage = 'npm run chaos -- [--tier virtual] [--faults N] [--seed S] [--minutes M] [--breadth N] [--json]'
+const usage = `npm run chaos -- [--tier ${[...Object.keys(tiers), 'all'].join('|')}] [--faults N] [--kills N] [--minutes M] [--seed S] [--breadth N] [--queue redis|postgres] [--json]`
 const shownProblems = 40
-
-function readArguments(): { faults: number; seed: number; minutes?: number; breadth?: number; json: boolean } {
-  const { values } = parseArgs({ options: {
-    tier: { type: 'string', default: 'virtual' }, faults: { type: 'string', default: '2000' }, seed: { type: 'string' }, minutes: { type: 'string' }, breadth: { type: 'string' }, json: { type: 'boolean', default: false },
-  } })
-  if (values.tier !== 'virtual') throw new Error(`there is no tier "${values.tier}" here; there is: virtual`)
-  const numberOf = (name: string, text: string): number => {
-    const n = Number(text)
-    if (!Number.isFinite(n) || n < 0) throw new Error(`--${name} wants a number, not "${text}"`)
-    return n
-  }
-  return {
-    faults: numberOf('faults', values.faults), json: values.json,
-    seed: values.seed === undefined ? Date.now() % 1_000_000 : numberOf('seed', values.seed),
-    ...(values.minutes === undefined ? {} : { minutes: numberOf('minutes', values.minutes) }),
-    ...(values.breadth === undefined ? {} : { breadth: numberOf('breadth', values.breadth) }),
-  }
-}
 
 const say = (line: string): void => void process.stderr.write(`chaos: ${line}\n`)
 
-async function main(): Promise<boolean> {
-  const { json, ...asked } = readArguments()
-  say(`seed ${asked.seed}, until ${asked.faults} faults${asked.minutes === undefined ? '' : ` or ${asked.minutes} minutes`}`)
-  const folder = mkdtempSync(join(tmpdir(), 'pawl-chaos-'))
-  // Postgres runs as another user where we are root, and has to pass through.
-  chmodSync(folder, 0o711)
-  const postgres = await startEmbedded({ folder: join(folder, 'postgres') })
-  try {
-    await forgoFsync(postgres.url)
-    const { problems, ...figures } = await runChaos({ ...asked, url: postgres.url, say })
-    for (const problem of problems.slice(0, shownProblems)) say(problem)
-    if (problems.length > shownProblems) say(`and ${problems.length - shownProblems} more`)
-    process.stdout.write(json ? `${JSON.stringify(figures)}\n` : inWords(figures))
-    return figures.ok
-  } finally {
-    await postgres.release()
-    for (const path of [postgres.folder, folder]) rmSync(path, { recursive: true, force: true })
+interface Asked {
+  readonly names: readonly string[]
+  readonly request: TierRequest
+  readonly json: boolean
+}
+
+function readArguments(): Asked {
+  const text = { type: 'string' } as const
+  const { values } = parseArgs({ options: {
+    tier: { ...text, default: 'virtual' }, faults: { ...text, default: '2000' }, kills: { ...text, default: '300' }, seed: text, minutes: text, breadth: text, queue: text,
+    json: { type: 'boolean', default: false },
+  } })
+  const names = values.tier === 'all' ? Object.keys(tiers) : [values.tier]
+  if (!names.every((name) => name in tiers)) throw new Error(`there is no tier "${values.tier}"; there are: ${Object.keys(tiers).join(', ')}, all`)
+  const queue = values.queue
+  if (queue !== undefined && queue !== 'redis' && queue !== 'postgres') throw new Error(`--queue wants redis or postgres, not "${queue}"`)
+  const numberOf = (name: string, given: string): number => {
+    const n = Number(given)
+    if (!Number.isFinite(n) || n < 0) throw new Error(`--${name} wants a number, not "${given}"`)
+    return n
+  }
+  return {
+    names, json: values.json,
+    request: {
+      faults: numberOf('faults', values.faults), kills: numberOf('kills', values.kills), say,
+      seed: values.seed === undefined ? Date.now() % 1_000_000 : numberOf('seed', values.seed),
+      ...(values.minutes === undefined ? {} : { minutes: numberOf('minutes', values.minutes) }),
+      ...(values.breadth === undefined ? {} : { breadth: numberOf('breadth', values.breadth) }),
+      ...(queue === undefined ? {} : { queue }),
+    },
   }
 }
 
-/** Backends are killed in this tier, the machine is not: what a commit costs on disk proves nothing here. */
-async function forgoFsync(url: string): Promise<void> {
-  const ledger = new Ledger({ url, connections: 1 })
-  await ledger.query('alter system set fsync = off')
-  await ledger.query('select pg_reload_conf()')
-  await ledger.close()
+async function playTier(name: string, request: TierRequest): Promise<Omit<TierReport, 'problems'>> {
+  say(`${name}, seed ${request.seed}`)
+  const tier = tiers[name]
+  if (tier === undefined) throw new Error(`there is no tier "${name}"`)
+  const { problems, ...figures } = await tier(request)
+  for (const problem of problems.slice(0, shownProblems)) say(problem)
+  if (problems.length > shownProblems) say(`and ${problems.length - shownProblems} more`)
+  return figures
 }
 
-function inWords({ counters, ...figures }: Omit<ChaosReport, 'problems'>): string {
-  const lines = [...Object.entries(figures), ...Object.entries(counters)].map(([name, value]) => `${name.padEnd(28)} ${String(value)}`)
-  return `${lines.join('\n')}\n`
+async function main(): Promise<boolean> {
+  const { names, request, json } = readArguments()
+  const reports = new Map<string, Omit<TierReport, 'problems'>>()
+  for (const name of names) {
+    const figures = await playTier(name, request)
+    reports.set(name, figures)
+    if (!json) process.stdout.write(inWords(name, figures))
+  }
+  const ok = [...reports.values()].every((report) => report.ok)
+  const [only] = reports.values()
+  if (json) process.stdout.write(`${JSON.stringify(reports.size === 1 ? only : { tiers: Object.fromEntries(reports), ok })}\n`)
+  return ok
+}
+
+function inWords(name: string, { counters = {}, ...figures }: Omit<TierReport, 'problems'>): string {
+  const lines = [...Object.entries(figures), ...Object.entries(counters)].map(([label, value]) => `${label.padEnd(28)} ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`)
+  return `${name}\n${lines.join('\n')}\n`
 }
 
 try {
