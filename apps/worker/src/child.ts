@@ -1,8 +1,14 @@
-/** One worker process, started by the supervisor. SIGTERM, or the supervisor's death, hands its items back; SIGKILL is the supervisor's to notice. */
+/**
+ * One worker process, started by the supervisor. SIGTERM, or the supervisor's death, hands its items back; SIGKILL is the supervisor's to notice.
+ * It never outlives its supervisor: while it starts it holds nothing worth handing back and just ends, later it has the grace of any stop.
+ */
 import { defaultTimings, Harness, loadConfig, type Timings } from '@pawl/harness'
 import { connect } from './connect.ts'
 import { readWorkerEnv } from './env.ts'
 import { harnessLog, makeLogger } from './log.ts'
+
+let stopNow: (why: string) => void = () => process.exit(1)
+process.on('disconnect', () => stopNow('the supervisor is gone'))
 
 async function main(): Promise<void> {
   const env = readWorkerEnv(process.env)
@@ -20,17 +26,24 @@ async function main(): Promise<void> {
     if (isStopping) return
     isStopping = true
     log.info({ why }, 'stopping: items are handed back at their next call')
+    // Whoever would kill a process that does not end may be gone.
+    setTimeout(() => process.exit(1), timings.stopGraceMs + stopExtraMs).unref()
     await harness.stop(timings.stopGraceMs)
     await connections.close()
     process.exit(0)
   }
   process.on('SIGTERM', () => void stop('SIGTERM'))
   process.on('SIGINT', () => void stop('SIGINT'))
-  process.on('disconnect', () => void stop('the supervisor is gone'))
-  // The supervisor may be gone by now; then `disconnect` has begun the stop already.
+  stopNow = (why) => void stop(why)
+  // The supervisor may be gone by now; then `disconnect` begins the stop.
   process.send?.({ kind: 'ready' }, undefined, undefined, () => {})
 }
 
+/** For the connections to close after the grace is over. */
+const stopExtraMs = 5_000
+
+// What was imported took a while: the supervisor may have gone before anybody listened. Undefined: started by hand, without one.
+if (process.connected === false) process.exit(1)
 main().catch((error: unknown) => {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
   process.exit(1)
