@@ -6,7 +6,7 @@ import { encode, limits, NotApplied, recordError, type ErrorRecord } from '@pawl
 import { addEvidence, type Transaction } from '@pawl/ledger'
 import { createGuardedFetch, type AnyTool, type TransactionalContext } from '@pawl/tools'
 import type { Attempt } from './attempt.ts'
-import { findNotSent, makeGuard } from './guard.ts'
+import { findNotSent, makeGuard, type Guard } from './guard.ts'
 import type { Watch } from './watch.ts'
 
 export type Sent =
@@ -39,13 +39,14 @@ export async function executeSend(attempt: Attempt, call: SendCall, intended: Wa
   const deadline = new AbortController()
   const running = Promise.resolve()
     .then(() => tool.execute(call.input, contextOf(attempt, call, () => atWrite.check(), deadline.signal, tx)))
-    .then((value): Sent => ({ kind: 'returned', value }), (thrown: unknown): Sent => classify(thrown, atWrite.hasPassed()))
+    .then((value): Sent => ({ kind: 'returned', value }), (thrown: unknown): Sent => classify(thrown, atWrite, tool))
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<Sent>((resolve) => {
     timer = setTimeout(() => {
       const error = new Error(`no answer within ${tool.timeoutMs} ms`)
+      const proof = proveUnsent(error, atWrite, tool)
       deadline.abort(error)
-      resolve({ kind: 'unknown', error: { name: 'Timeout', message: error.message }, late: running })
+      resolve(proof ?? { kind: 'unknown', error: { name: 'Timeout', message: error.message }, late: running })
     }, Math.min(tool.timeoutMs, 2 ** 31 - 1))
   })
   try {
@@ -55,11 +56,26 @@ export async function executeSend(attempt: Attempt, call: SendCall, intended: Wa
   }
 }
 
-function classify(thrown: unknown, hasSent: boolean): Sent {
+function classify(thrown: unknown, atWrite: Guard, tool: AnyTool): Sent {
   const stopped = findNotSent(thrown)
-  if (stopped && !hasSent) return { kind: 'unsent', error: unsent(stopped) }
+  if (stopped && !atWrite.hasPassed()) return { kind: 'unsent', error: unsent(stopped) }
   if (thrown instanceof NotApplied) return { kind: 'refused', error: thrown }
-  return { kind: 'unknown', error: recordError(thrown), late: undefined }
+  return proveUnsent(thrown, atWrite, tool) ?? { kind: 'unknown', error: recordError(thrown), late: undefined }
+}
+
+/** A guarded tool that has not passed the guard has done nothing; closed now, it never will under this send. */
+function proveUnsent(thrown: unknown, atWrite: Guard, tool: AnyTool): Sent | undefined {
+  if (!tool.guarded || atWrite.hasPassed()) return undefined
+  const { message } = recordError(thrown)
+  atWrite.close(`this send is over: ${message}`)
+  return { kind: 'refused', error: new NotApplied(`${tool.name} was not sent: ${reasonOf(thrown)}`, { cause: thrown }) }
+}
+
+/** `fetch failed` says nothing; what it was caused by does. */
+function reasonOf(thrown: unknown): string {
+  const { name, message } = recordError(thrown)
+  if (!(thrown instanceof Error) || !(thrown.cause instanceof Error)) return message || name
+  return `${message}: ${recordError(thrown.cause).message || (recordError(thrown.cause).code ?? thrown.cause.name)}`
 }
 
 const unsent = (thrown: unknown): ErrorRecord => ({ ...recordError(thrown), code: 'unsent' })

@@ -10,13 +10,17 @@ export interface Guard {
   /** Throws `NotSent`. Passing counts as a send: what comes after it is no longer provably unsent. */
   check(): void
   hasPassed(): boolean
+  /** Nothing passes any more: what was not sent by now never will be. */
+  close(why: string): void
 }
 
 /** @param intended started before the statement with the intent was sent. */
 export function makeGuard(attempt: Attempt, intended: Watch, isRead: boolean): Guard {
   let hasPassed = false
+  let closed: string | undefined
   return {
     check() {
+      if (closed !== undefined) throw new NotSent(closed)
       const { sendWindowMs } = attempt.parts.timings
       const elapsedMs = intended.elapsedMs()
       if (attempt.ending) throw new NotSent(`the attempt is over: ${attempt.ending.kind}`)
@@ -26,6 +30,7 @@ export function makeGuard(attempt: Attempt, intended: Watch, isRead: boolean): G
       hasPassed = true
     },
     hasPassed: () => hasPassed,
+    close: (why) => { closed ??= why },
   }
 }
 

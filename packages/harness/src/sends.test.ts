@@ -1,5 +1,5 @@
 /** What stands before a send: the intent in the ledger, and the guard once more at the write. */
-import { newRunId } from '@pawl/core'
+import { newRunId, ToolFailed } from '@pawl/core'
 import { defineTool } from '@pawl/tools'
 import postgres from 'postgres'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
@@ -9,7 +9,7 @@ import { inputSchema, outputSchema, World, type EffectTool, type Input, type Out
 vi.setConfig({ testTimeout: 90_000 })
 
 let world: World
-let scripts: Scripts<{ witness: EffectTool; dawdler: EffectTool }>
+let scripts: Scripts<{ witness: EffectTool; dawdler: EffectTool; guarded: EffectTool; unguarded: EffectTool; late: EffectTool }>
 /** Of each call of `witness`, what the ledger had under its key when it was made. */
 const found: string[] = []
 let tellCalled: () => void = () => {}
@@ -36,8 +36,33 @@ const dawdler = (url: string) => defineTool<Input, Output>({
   },
 })
 
+/** Its receiver does not listen. */
+const unreachable = (name: string, guarded: boolean) => defineTool<Input, Output>({
+  name, version: '1', description: 'Nobody listens there.', effect: 'non-idempotent', guarded, timeout: 5_000, retry: { attempts: 2, firstDelayMs: 10 }, inputSchema, outputSchema,
+  async execute(_, { fetch }) {
+    return (await (await fetch('http://127.0.0.1:1/', { method: 'POST', body: '{}' })).json()) as Output
+  },
+})
+
+let tellTriedLate: (error: unknown) => void = () => {}
+const triedLate = new Promise<unknown>((resolve) => { tellTriedLate = resolve })
+const late = (url: string) => defineTool<Input, Output>({
+  name: 'late', version: '1', description: 'Comes to its send after its deadline only.', effect: 'non-idempotent', guarded: true, timeout: 200, retry: { attempts: 1 }, inputSchema, outputSchema,
+  async execute({ subject }, { fetch, signal }) {
+    await new Promise((resolve) => signal.addEventListener('abort', resolve))
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    // Its own signal: a tool that does not hand on ours.
+    return (await (await fetch(`${url}/opaque/do/${subject}`, { method: 'POST', body: '{}' }).catch((error: unknown) => {
+      tellTriedLate(error)
+      throw error
+    })).json()) as Output
+  },
+})
+
 beforeAll(async () => {
-  world = await World.open((_, effects) => [(scripts = new Scripts({ witness, dawdler: dawdler(effects.url) })).agent])
+  world = await World.open((_, effects) => [(scripts = new Scripts({
+    witness, dawdler: dawdler(effects.url), guarded: unreachable('guarded', true), unguarded: unreachable('unguarded', false), late: late(effects.url),
+  })).agent])
 })
 afterAll(() => world.close())
 
@@ -65,4 +90,27 @@ test('a tool that holds up the process past the send window writes nothing: the 
   expect(action).toMatchObject({ status: 'committed' })
   expect(action?.refused).toBeGreaterThanOrEqual(1)
   expect(world.effects.receipts({ subject: 'dawdled' })).toHaveLength(1)
+})
+
+test('a guarded tool whose receiver cannot be reached is refused and tells the agent; nobody is asked', async () => {
+  let told: unknown
+  const runId = await scripts.start(world, { run: async ({ tools }) => { await tools.guarded({ subject: 'guarded' }).catch((error: unknown) => { told = error }) } })
+  expect((await world.workers.runIs(runId)).status).toBe('completed')
+  expect(told).toBeInstanceOf(ToolFailed)
+  const [action] = await world.actions(runId)
+  expect(action).toMatchObject({ status: 'failed', sends: 2, refused: 2 })
+})
+
+test('without that promise nobody knows what else the tool did: a person is asked', async () => {
+  const runId = await scripts.start(world, { run: async ({ tools }) => { await tools.unguarded({ subject: 'unguarded' }) } })
+  await vi.waitFor(async () => expect((await world.actions(runId))[0]).toMatchObject({ status: 'in_doubt', sends: 1 }), { timeout: 20_000, interval: 50 })
+})
+
+test('a guarded tool that reaches its deadline before its send is refused, and what it tries later is not sent', async () => {
+  let told: unknown
+  const runId = await scripts.start(world, { run: async ({ tools }) => { await tools.late({ subject: 'late' }).catch((error: unknown) => { told = error }) } })
+  expect((await world.workers.runIs(runId)).status).toBe('completed')
+  expect(told).toBeInstanceOf(ToolFailed)
+  expect(await triedLate).toBeInstanceOf(Error)
+  expect(world.effects.receipts({ subject: 'late' })).toHaveLength(0)
 })

@@ -39,6 +39,7 @@ describe('a definition that cannot keep the promise is refused with its field an
     ['concurrent on a non-idempotent tool', { effect: 'non-idempotent', concurrent: true }, 'BAD_TOOL', /concurrent.*"idempotent" only/],
     ['precondition on a read', { effect: 'read', precondition: true }, 'BAD_TOOL', /precondition/],
     ['keyWindow on a transactional tool', { effect: 'transactional', keyWindow: '1h' }, 'BAD_TOOL', /keyWindow/],
+    ['a guarded transactional tool', { effect: 'transactional', guarded: true }, 'BAD_TOOL', /Remove guarded/],
     ['an undo that cannot be settled', { undo: { tool: define({ name: 'un', effect: 'non-idempotent' }), input: () => ({}) } }, 'BAD_TOOL_UNDO', /Give the undo a verify or a key/],
     ['an undo that only reads', { undo: { tool: define({ name: 'un', effect: 'read' }), input: () => ({}) } }, 'BAD_TOOL_UNDO', /only reads/],
     ['a timeout that is no duration', { timeout: 'soon' }, 'BAD_DURATION', /"stock.add" timeout.*"20s"/],

@@ -64,6 +64,11 @@ export interface ToolDefinition<I, R> {
   readonly concurrent?: boolean
   /** The call sets a state under a precondition (version, If-Match): may be repeated at once. */
   readonly precondition?: boolean
+  /**
+   * Everything this tool does outside goes through `fetch`, or comes after a call of `guard()`. A call that ended before either is then proved
+   * not applied, whatever ended it (a refused connection, a deadline): it is retried, and the agent is told in the end. Without it a person is asked.
+   */
+  readonly guarded?: boolean
   readonly inputSchema: z.ZodType<I>
   readonly outputSchema: z.ZodType<R>
   /** The call's meaning, from its input. Without it the call is keyed by item and ordinal. */
@@ -106,6 +111,7 @@ export function defineTool<I, R>(definition: ToolDefinition<I, R>): Tool<I, R> {
   if (!definition.version) refuse('BAD_TOOL', name, 'a version is missing. Write version: "1" and raise it when key, effect or undo change.')
   if (effect === 'read' && definition.undo) refuse('BAD_TOOL_UNDO', name, 'a read changes nothing, so it has nothing to undo. Remove undo, or correct the effect.')
   if (effect === 'transactional' && definition.verify) refuse('BAD_TOOL_VERIFY', name, 'a transactional call commits with its completion; there is never a doubt to verify. Remove verify.')
+  if (effect === 'transactional' && definition.guarded) refuse('BAD_TOOL', name, 'a transactional call writes through tx, which no guard sees and no doubt follows. Remove guarded.')
   if (effect !== 'idempotent' && (definition.concurrent || definition.precondition || definition.keyWindow !== undefined)) {
     refuse('BAD_TOOL', name, 'concurrent, precondition and keyWindow speak about repeated calls and belong to effect: "idempotent" only.')
   }

@@ -31,7 +31,7 @@ export const common = { version: '1', timeout: 1_500, settleWindow: 500, retry: 
 /** 400, 401 and 429 prove that this send was not applied; anything else but 200 proves nothing. */
 function effectTool({ effects, tally }: ToolParts, { via, op = 'do', ...definition }: Definition): CallToolOf {
   return defineTool<CallInput, CallOutput>({
-    ...common, description: 'A call whose receipts are counted.', ...definition,
+    ...common, description: 'A call whose receipts are counted.', guarded: true, ...definition,
     async execute(input, { key, epoch, attempt, fetch }) {
       const response = await fetch(`${effects.url}/${via}/${op}/${encodeURIComponent(input.subject)}`, {
         method: 'POST', body: JSON.stringify(input), headers: { 'idempotency-key': key, 'x-epoch': String(epoch), 'x-attempt': String(attempt) },

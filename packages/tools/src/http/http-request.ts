@@ -73,6 +73,7 @@ export function httpRequest(options: HttpRequestOptions): Tool<HttpInput, HttpRe
     version: options.version ?? '1',
     description: options.description ?? `Sends one HTTP ${method} request and returns status, headers and body.`,
     effect: isRead ? 'read' : honoursKey ? 'idempotent' : 'non-idempotent',
+    guarded: true,
     inputSchema: httpInputSchema({ allowHosts: options.allowHosts, allowPrivate }, !isRead),
     outputSchema: resultSchema,
     ...given({ key, timeout, retry, verify, settleWindow, undo, concurrent, keyWindow }),
