@@ -45,6 +45,8 @@ export interface VirtualWorkersOptions {
   readonly concurrency?: number
   readonly timings?: Partial<Timings>
   readonly log?: Log
+  /** Where doorbells go. Absent: the Postgres queue. */
+  readonly redisUrl?: string
 }
 
 export class VirtualWorkers {
@@ -61,7 +63,8 @@ export class VirtualWorkers {
     const ledger = new Ledger({ url: options.url, name: 'virtual workers', connections: 6 })
     await migrateLedger(ledger)
     const { id } = await readIdentity(ledger)
-    const queue = connectQueue({ backend: 'postgres', url: options.url, ledgerId: id, onError: () => {} })
+    const { url, redisUrl } = options
+    const queue = connectQueue({ ...(redisUrl === undefined ? { backend: 'postgres', url } : { backend: 'redis', url: redisUrl }), ledgerId: id, onError: () => {} })
     await queue.ready()
     const all = new VirtualWorkers(ledger, queue, options)
     for (let i = 0; i < (options.workers ?? 2); i++) await all.startWorker()

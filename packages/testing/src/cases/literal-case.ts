@@ -2,8 +2,6 @@
  * A case of docs/cases.md in its literal form: the numbers of the report, not the scaled ones of `npm test`. The code is the fast form's;
  * only windows and counts differ.
  */
-import type { TierRequest } from '../chaos/tiers.ts'
-
 export interface CaseOutcome {
   readonly ok: boolean
   /** What was counted: effects, repetitions, milliseconds. */
@@ -13,10 +11,11 @@ export interface CaseOutcome {
 }
 
 export interface CaseServices {
-  /** A database of its own for each call, empty, on a Postgres the tier started. The tier removes it. */
+  /** The URL of an empty database of its own for each call, on a Postgres of the tier's own. */
   freshDatabase(): Promise<string>
   readonly seed: number
-  readonly say: TierRequest['say']
+  /** Progress, for a person. */
+  readonly say: (line: string) => void
 }
 
 export interface LiteralCase {
