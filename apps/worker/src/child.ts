@@ -5,6 +5,8 @@
 import { defaultTimings, Harness, loadConfig, type Timings } from '@pawl/harness'
 import { connect } from './connect.ts'
 import { readWorkerEnv } from './env.ts'
+import { armFailpoints } from './failpoints.ts'
+import { ForgetfulLedger } from './forgetful-ledger.ts'
 import { harnessLog, makeLogger } from './log.ts'
 
 let stopNow: (why: string) => void = () => process.exit(1)
@@ -15,11 +17,12 @@ async function main(): Promise<void> {
   const name = env.PAWL_WORKER_NAME ?? 'worker'
   const log = makeLogger(env, name)
   const { config } = await loadConfig(env.PAWL_CONFIG)
-  const connections = await connect(env, config, log, name)
+  const connections = env.PAWL_FAILPOINTS === undefined ? await connect(env, config, log, name) : await connect(env, config, log, name, (options) => new ForgetfulLedger(options))
   const timings: Timings = { ...defaultTimings, ...(JSON.parse(env.PAWL_TIMINGS ?? '{}') as Partial<Timings>) }
   const harness = await Harness.start({
     ...connections, agents: config.agents, concurrency: env.PAWL_CONCURRENCY, log: harnessLog(log), roles: ['items', 'splits'], name, timings,
     ...(env.PAWL_WORKER_ID === undefined ? {} : { workerId: env.PAWL_WORKER_ID }),
+    ...(env.PAWL_FAILPOINTS !== undefined && connections.ledger instanceof ForgetfulLedger ? { failpoint: armFailpoints(env.PAWL_FAILPOINTS, env.PAWL_FAILPOINTS_SPENT ?? null, connections.ledger) } : {}),
   })
   let isStopping = false
   const stop = async (why: string): Promise<void> => {

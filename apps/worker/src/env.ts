@@ -1,6 +1,7 @@
 /** The worker's door to the environment; every variable is in `.env.example`. Flags of the command line come in as overrides. */
 import { PawlError } from '@pawl/core'
 import { z } from 'zod'
+import { failpointPlan } from './failpoint-plan.ts'
 
 const count = (most: number) => z.coerce.number().int().min(1).max(most)
 
@@ -17,14 +18,23 @@ const schema = z.object({
   PAWL_WORKER_NAME: z.string().optional(),
   /** Scaled durations for demos and tests, as JSON of `Timings`. */
   PAWL_TIMINGS: z.string().optional(),
+  PAWL_FAILPOINTS: failpointPlan.optional(),
+  /** A folder that remembers over restarts which failpoints have struck. */
+  PAWL_FAILPOINTS_SPENT: z.string().optional(),
+  NODE_ENV: z.string().optional(),
 })
 
 export type WorkerEnv = z.infer<typeof schema>
 
-/** Throws `BAD_ENVIRONMENT`, naming the variable and what it should be, never its value. */
+/** Throws `BAD_ENVIRONMENT`, naming the variable and what it should be, never its value; `FAILPOINTS_IN_PRODUCTION` where a process would crash on purpose. */
 export function readWorkerEnv(env: NodeJS.ProcessEnv): WorkerEnv {
   const parsed = schema.safeParse(Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')))
-  if (parsed.success) return parsed.data
+  if (parsed.success) {
+    if (parsed.data.PAWL_FAILPOINTS !== undefined && parsed.data.NODE_ENV === 'production') {
+      throw new PawlError('FAILPOINTS_IN_PRODUCTION', 'PAWL_FAILPOINTS is set, which makes worker processes crash on purpose, and NODE_ENV is production. Unset PAWL_FAILPOINTS, or run this elsewhere.', 'crash')
+    }
+    return parsed.data
+  }
   const issue = parsed.error.issues[0]
   throw new PawlError('BAD_ENVIRONMENT', `${issue?.path.join('.') ?? 'the environment'} ${issue?.message ?? 'is wrong'}. See .env.example.`, 'crash')
 }
