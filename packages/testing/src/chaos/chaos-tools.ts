@@ -15,7 +15,7 @@ export type CallOutput = z.infer<typeof callOutput>
 export type CallToolOf = Tool<CallInput, CallOutput>
 
 export interface ToolParts {
-  readonly effects: Receiver
+  readonly effects: Pick<Receiver, 'url'>
   readonly chance: Chance
   readonly tally: Tally
 }

@@ -13,7 +13,7 @@ import type { Tally } from './tally.ts'
 export interface DriveParts {
   readonly ledger: Ledger
   readonly agent: AnyAgent
-  readonly fleet: Fleet
+  readonly fleet: Pick<Fleet, 'touch'>
   readonly effects: Receiver
   readonly chance: Chance
   readonly observer: Observer
