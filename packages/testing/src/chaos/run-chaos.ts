@@ -68,7 +68,7 @@ class Chaos {
 
   private constructor(
     private readonly options: ChaosOptions, private readonly tally: Tally, private readonly control: Ledger,
-    private readonly parts: Omit<DriveParts, 'watch'>, private readonly person: Person, private readonly watch: RunWatch,
+    private readonly parts: Omit<DriveParts, 'watch'> & { readonly fleet: Fleet }, private readonly person: Person, private readonly watch: RunWatch,
   ) {}
 
   static async open(options: ChaosOptions): Promise<Chaos> {
