@@ -1,8 +1,9 @@
 /** `npm run chaos`: plays one tier, or all in turn. With `--json` the last line is the report; the exit code is 1 unless it is ok. */
 import { parseArgs } from 'node:util'
+import { problemMark } from './shards.ts'
 import { tiers, type TierReport, type TierRequest } from './tiers.ts'
 
-const usage = `npm run chaos -- [--tier ${[...Object.keys(tiers), 'all'].join('|')}] [--faults N] [--kills N] [--minutes M] [--seed S] [--breadth N] [--queue redis|postgres] [--json]`
+const usage = `npm run chaos -- [--tier ${[...Object.keys(tiers), 'all'].join('|')}] [--faults N] [--kills N] [--minutes M] [--seed S] [--breadth N] [--shards N] [--queue redis|postgres] [--json]`
 const shownProblems = 40
 
 const say = (line: string): void => void process.stderr.write(`chaos: ${line}\n`)
@@ -16,7 +17,7 @@ interface Asked {
 function readArguments(): Asked {
   const text = { type: 'string' } as const
   const { values } = parseArgs({ options: {
-    tier: { ...text, default: 'virtual' }, faults: { ...text, default: '2000' }, kills: { ...text, default: '300' }, seed: text, minutes: text, breadth: text, queue: text,
+    tier: { ...text, default: 'virtual' }, faults: { ...text, default: '2000' }, kills: { ...text, default: '300' }, seed: text, minutes: text, breadth: text, shards: text, queue: text,
     json: { type: 'boolean', default: false },
   } })
   const names = values.tier === 'all' ? Object.keys(tiers) : [values.tier]
@@ -35,6 +36,7 @@ function readArguments(): Asked {
       seed: values.seed === undefined ? Date.now() % 1_000_000 : numberOf('seed', values.seed),
       ...(values.minutes === undefined ? {} : { minutes: numberOf('minutes', values.minutes) }),
       ...(values.breadth === undefined ? {} : { breadth: numberOf('breadth', values.breadth) }),
+      ...(values.shards === undefined ? {} : { shards: numberOf('shards', values.shards) }),
       ...(queue === undefined ? {} : { queue }),
     },
   }
@@ -45,7 +47,7 @@ async function playTier(name: string, request: TierRequest): Promise<Omit<TierRe
   const tier = tiers[name]
   if (tier === undefined) throw new Error(`there is no tier "${name}"`)
   const { problems, ...figures } = await tier(request)
-  for (const problem of problems.slice(0, shownProblems)) say(problem)
+  for (const problem of problems.slice(0, shownProblems)) process.stderr.write(`${problemMark}${problem}\n`)
   if (problems.length > shownProblems) say(`and ${problems.length - shownProblems} more`)
   return figures
 }

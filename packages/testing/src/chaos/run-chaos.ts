@@ -18,7 +18,8 @@ import { Person } from './person.ts'
 import { Receiver } from './receiver.ts'
 import { RunWatch } from './run-watch.ts'
 import { StrikePlan } from './strike-plan.ts'
-import { leastAtFailpoint, Tally, type ChaosReport } from './tally.ts'
+import { withProof } from './proof.ts'
+import { Tally, type ChaosReport } from './tally.ts'
 import { WatchedLedger } from './watched-ledger.ts'
 
 export interface ChaosOptions {
@@ -180,24 +181,15 @@ class Chaos {
   }
 }
 
-const leastTakeoverShare = 0.05
-
 function report(seed: number, tally: Tally, judged: Judgement, stuck: readonly string[], person: Person, seconds: number): ChaosReport {
-  const unproved = [
-    ...[...tally.counters].filter(([, n]) => n === 0).map(([name]) => `nothing proved: the counter ${name} is 0`),
-    ...[...tally.faults].filter(([, n]) => n === 0).map(([kind]) => `nothing proved: no fault of kind ${kind} occurred`),
-    ...[...tally.struck].filter(([, n]) => n < leastAtFailpoint).map(([name, n]) => `nothing proved: failpoint ${name} was struck ${n} times only`),
-    ...((tally.counters.get('takeovers') ?? 0) < leastTakeoverShare * judged.items ? [`nothing proved: ${tally.counters.get('takeovers') ?? 0} takeovers of ${judged.items} items`] : []),
-    ...(judged.knownHole === 0 ? ['nothing proved: the known hole was not forced'] : []),
-  ]
-  const problems = [...stuck, ...judged.problems, ...person.contradictions, ...person.needless.map((one) => `needless escalation: ${one}`), ...unproved]
-  return {
+  const problems = [...stuck, ...judged.problems, ...person.contradictions, ...person.needless.map((one) => `needless escalation: ${one}`)]
+  const counters = {
+    ...Object.fromEntries(tally.faults), ...Object.fromEntries(tally.counters), ...Object.fromEntries([...tally.struck].map(([name, n]) => [`at ${name}`, n])),
+    items: judged.items, throws: tally.throws, stalls: tally.stalls, crashLoops: person.crashLoops,
+  }
+  return withProof({
     tier: 'virtual', faults: tally.faultCount, effects: judged.effects, duplicates: judged.duplicates, knownHole: judged.knownHole, lost: judged.lost + stuck.length,
     violations: judged.violations + person.contradictions.length, needlessEscalations: person.needless.length,
-    counters: {
-      ...Object.fromEntries(tally.faults), ...Object.fromEntries(tally.counters), ...Object.fromEntries([...tally.struck].map(([name, n]) => [`at ${name}`, n])),
-      items: judged.items, throws: tally.throws, stalls: tally.stalls, crashLoops: person.crashLoops,
-    },
-    seed, seconds: Math.round(seconds), ok: problems.length === 0, problems,
-  }
+    counters, seed, seconds: Math.round(seconds), problems,
+  })
 }

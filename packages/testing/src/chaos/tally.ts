@@ -14,6 +14,7 @@ export const COUNTERS = [
 ] as const
 export type CounterName = (typeof COUNTERS)[number]
 
+/** Strikes at each failpoint. */
 export const leastAtFailpoint = 3
 /** Counted once everything is quiet. */
 const countedLater: readonly CounterName[] = ['recallFromMemory', 'evidenceUsed']

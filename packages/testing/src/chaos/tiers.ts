@@ -9,6 +9,8 @@ export interface TierRequest {
   readonly minutes?: number
   /** Runs under way at once; each tier has its own. */
   readonly breadth?: number
+  /** Processes a tier of virtual workers is spread over. Default: one for each core. */
+  readonly shards?: number
   /** Absent: each of them in turn, where the tier has both. */
   readonly queue?: 'redis' | 'postgres'
   /** Progress, for a person. */

@@ -1,14 +1,20 @@
 /** Virtual workers: a whole fleet in one process, on an embedded Postgres of its own, with the Postgres queue. */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbedded } from '@pawl/embedded'
 import { Ledger } from '@pawl/ledger'
 import { runChaos } from './run-chaos.ts'
+import { playShards } from './shards.ts'
 import type { ChaosReport } from './tally.ts'
 import type { TierRequest } from './tiers.ts'
 
 export async function virtualTier(request: TierRequest): Promise<ChaosReport> {
+  const shards = request.shards ?? availableParallelism()
+  return shards > 1 ? await playShards(request, shards) : await playHere(request)
+}
+
+async function playHere(request: TierRequest): Promise<ChaosReport> {
   const folder = mkdtempSync(join(tmpdir(), 'pawl-chaos-'))
   // Postgres runs as another user where we are root, and has to pass through.
   chmodSync(folder, 0o711)
