@@ -1,8 +1,11 @@
 /** What one run does to the sweep of the others. */
-import { newRunId } from '@pawl/core'
-import { appendItems, openStream, sealRun, startRun } from '@pawl/ledger'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { newRunId, PawlError } from '@pawl/core'
+import { appendItems, openStream, readIdentity, sealRun, startRun } from '@pawl/ledger'
+import type { Queue, Ring } from '@pawl/queue'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { Scripts } from './scripted.testsuite.ts'
+import { Sweeper } from './sweeper.ts'
+import { defaultTimings } from './timings.ts'
 import { World, type EffectTool, type ToolClass } from './world.testsuite.ts'
 
 vi.setConfig({ testTimeout: 90_000 })
@@ -14,17 +17,39 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
+const openRun = async ({ workers: { ledger } }: World, agent: string): Promise<string> => {
+  const id = newRunId()
+  await startRun(ledger, {
+    id, namespace: 'test', key: null, digest: null, agent, agentVersion: '1', modelVersion: null, promptVersion: null, schemaVersion: 1, lockDigest: null,
+    input: 'null', labels: {}, policy: {}, createdBy: 'test', split: false,
+  })
+  const stream = (await openStream(ledger, id, 60_000)) ?? 0
+  await appendItems(ledger, id, stream, [{ key: 'only', payload: 'null' }])
+  await sealRun(ledger, id, stream, null)
+  return id
+}
+
 test('a run that cannot be rung for, because no queue can be named after its agent, does not keep the sweep from the others', async () => {
-  for (let n = 0; n < 3; n++) {
-    const id = newRunId()
-    await startRun(world.workers.ledger, {
-      id, namespace: 'test', key: null, digest: null, agent: '', agentVersion: '1', modelVersion: null, promptVersion: null, schemaVersion: 1, lockDigest: null,
-      input: 'null', labels: {}, policy: {}, createdBy: 'test', split: false,
-    })
-    const stream = (await openStream(world.workers.ledger, id, 60_000)) ?? 0
-    await appendItems(world.workers.ledger, id, stream, [{ key: 'only', payload: 'null' }])
-    await sealRun(world.workers.ledger, id, stream, null)
-  }
+  for (let n = 0; n < 3; n++) await openRun(world, '')
   const runId = await scripts.start(world, { run: () => Promise.resolve() }, { rings: false })
   expect((await world.workers.runIs(runId)).status).toBe('completed')
+})
+
+test('a sweep that breaks off at one run each time, because the queue drops the connection there, comes to every other run all the same', async () => {
+  const idle = await World.open((tools) => [new Scripts(tools).agent], { workers: 0 })
+  onTestFinished(() => idle.close())
+  const { ledger, queue } = idle.workers
+  const runs: string[] = []
+  for (let n = 0; n < 9; n++) runs.push(await openRun(idle, 'nobody'))
+  const [first] = runs
+  const dropping = Object.create(queue, {
+    ring: { value: async (rings: readonly Ring[]) => {
+      if (rings.some((ring) => ring.runId === first)) throw new PawlError('QUEUE_AWAY', 'the connection was dropped', 'retry')
+      await queue.ring(rings)
+    } },
+  }) as Queue
+  const sweeper = new Sweeper({ ledger, queue: dropping, ledgerId: (await readIdentity(ledger)).id }, 'sweeper', defaultTimings, () => {})
+  for (let n = 0; n < 3; n++) await sweeper.cycle().catch(() => {})
+  const rows = await idle.rows<{ run_id: string; rung: boolean }>('select run_id, dispatched_at is not null as rung from pawl.items')
+  expect(rows.filter((row) => !row.rung).map((row) => row.run_id)).toEqual([first])
 })
