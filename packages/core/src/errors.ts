@@ -33,19 +33,21 @@ export class NotApplied extends Error {
   }
 }
 
-/** Thrown to the agent: every send of this call is proved not applied and its retries are spent. */
+/** Thrown to the agent: every send of this call is proved not applied and its retries are spent. Its `stack` has no frames: agents pass it on, and it must be the same on replay. */
 export class ToolFailed extends Error {
   override readonly name = 'ToolFailed'
   constructor(readonly tool: string, readonly key: string, message: string) {
     super(message)
+    this.stack = `${this.name}: ${message}`
   }
 }
 
-/** Thrown to the agent: a person said no to this call. */
+/** Thrown to the agent: a person said no to this call. No frames, as with `ToolFailed`. */
 export class Rejected extends Error {
   override readonly name = 'Rejected'
   constructor(readonly tool: string, readonly key: string, message: string) {
     super(message)
+    this.stack = `${this.name}: ${message}`
   }
 }
 

@@ -236,12 +236,14 @@ function countUnsent(attempt: Attempt, key: string): number {
 async function afterRefused(attempt: Attempt, call: Call, action: ActionRow, refusal: NotApplied, intended: Watch, n: number): Promise<unknown> {
   const { retry } = call.tool
   const isSpent = !refusal.rateLimited && n >= retry.attempts
-  const error = recordError(refusal)
+  const refused = recordError(refusal)
+  // What the agent is told is what is recorded: it may pass the words on, and on replay they must be the same.
+  const error = isSpent ? { ...refused, message: `${call.tool.name} was refused ${n} times, last: ${refused.message}` } : refused
   const status = await refuse(attempt, call, action, 'refused',
     isSpent ? { ...error, after: attempt.journal.newestId(), records: attempt.journal.recordCount } : { ...error, code: 'unsent', tries: refusal.rateLimited ? n - 1 : n })
   if (status === 'started') return await afterUnknown(attempt, call, attempt.put({ ...action, token: null }), { since: intended, error, n })
   if (attempt.ending) throw new Parked()
-  if (isSpent) throw new ToolFailed(call.tool.name, call.key, `${call.tool.name} was refused ${n} times, last: ${refusal.message}`)
+  if (isSpent) throw new ToolFailed(call.tool.name, call.key, error.message)
   const pauseMs = Math.max(refusal.retryAfterMs ?? 0, delayMs(n, retry))
   if (pauseMs > longestPauseMs) throw parked(attempt, { kind: 'sleep', delayMs: pauseMs })
   await waitMs(pauseMs, attempt.signal)
