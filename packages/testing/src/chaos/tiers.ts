@@ -1,4 +1,5 @@
 /** The tiers of `npm run chaos`: each breaks Pawl in its own way, on services it starts itself, and reports what receivers and ledger say afterwards. */
+import { processesTier } from '../processes/processes-tier.ts'
 import { virtualTier } from './virtual-tier.ts'
 
 export interface TierRequest {
@@ -29,4 +30,5 @@ export type Tier = (request: TierRequest) => Promise<TierReport>
 
 export const tiers: Readonly<Record<string, Tier>> = {
   virtual: virtualTier,
+  processes: processesTier,
 }

@@ -1,0 +1,23 @@
+/** The agent of the failpoint matrix: one call of the class in question, then one more, undone where the run is to be compensated. */
+import { defineAgent, type AnyAgent } from '@pawl/harness'
+import { z } from 'zod'
+import type { CallToolOf } from '../chaos/chaos-tools.ts'
+import { CALL_TOOLS, type CallTool } from '../chaos/run-plan.ts'
+
+export const MATRIX_KINDS = ['work', 'split', 'compensate'] as const
+export type MatrixKind = (typeof MATRIX_KINDS)[number]
+
+export function matrixAgent(tools: Record<CallTool, CallToolOf>): AnyAgent {
+  return defineAgent({
+    name: 'matrix', version: '1', tools,
+    inputSchema: z.object({ kind: z.enum(MATRIX_KINDS), tool: z.enum(CALL_TOOLS), subject: z.string() }), payloadSchema: z.null(),
+    split: () => [{ key: 'only', payload: null }],
+    async run({ input: { kind, tool, subject }, tools: call }) {
+      const first = await call[tool]({ subject })
+      if (kind === 'compensate') throw new Error('the rest cannot be done')
+      const second = await call.keyed({ subject: `${subject} then` })
+      return { result: [first.ref, second.ref] }
+    },
+    policy: { maxFailures: 1, onFailure: 'compensate' },
+  })
+}
