@@ -76,9 +76,14 @@ create table pawl.ledger (
   cleared_by text,
   created_at timestamp(3) with time zone not null default clock_timestamp(),
   id uuid not null,
+  kept_until timestamp(3) with time zone,
+  lost_calls jsonb not null default '[]'::jsonb,
+  noticed_at timestamp(3) with time zone,
+  noticed_why text,
   one boolean not null default true,
   system_identifier text not null,
-  timeline text not null
+  timeline text not null,
+  written_in text
 );
 create table pawl.records (
   at timestamp(3) with time zone not null default clock_timestamp(),
@@ -172,6 +177,7 @@ function pawl.advance_run(p_run uuid, OUT run_status text, OUT made boolean) ret
 function pawl.answer_doubt(p_run uuid, p_action bigint, p_attempt integer, p_evidence integer, p_answer text, p_result text, p_undo text, p_actor text, p_note text) returns TABLE(outcome text, action json) language plpgsql volatile;
 function pawl.append_items(p_run uuid, p_stream integer, p_keys text[], p_payloads text[]) returns TABLE(outcome text, duplicates text[]) language plpgsql volatile;
 function pawl.block_item(p_run uuid, p_seq integer, p_epoch integer, p_reason text, p_detail text) returns text language plpgsql volatile;
+function pawl.bring_back_actions(p_rows json) returns TABLE(run_id uuid, key text, outcome text) language plpgsql volatile;
 function pawl.cancel_run(p_run uuid, p_actor text, p_reason text) returns TABLE(outcome text, status text, unsettled integer) language plpgsql volatile;
 function pawl.claim_items(p_runs uuid[], p_seqs integer[], p_generations integer[], p_worker uuid, p_nonce uuid, p_ttl_ms integer, p_crash_budget integer, p_suspect_after integer, p_alone boolean) returns TABLE(run_id uuid, seq integer, verdict text, item json, run json, journal json, records json, timeline text) language plpgsql volatile;
 function pawl.close_compensation(p_run uuid, p_seq integer, p_epoch integer) returns TABLE(outcome text, residue integer) language plpgsql volatile;
@@ -179,8 +185,11 @@ function pawl.close_run(p_run uuid, p_seq integer, p_epoch integer, p_status tex
 function pawl.compensate_by_policy(p_run uuid, p_seq integer, p_epoch integer, p_reason text) returns text language plpgsql volatile;
 function pawl.drop_stream(p_run uuid, p_stream integer) returns boolean language plpgsql volatile;
 function pawl.free_leases(p_worker uuid, p_ttl_ms integer) returns TABLE(run_id uuid, freed integer) language sql volatile;
+function pawl.history_is_known(l pawl.ledger) returns boolean language sql volatile;
+function pawl.history_now() returns text language sql volatile;
 function pawl.keep_ended_items() returns trigger language plpgsql volatile;
 function pawl.lease_is_over(lease_until timestamp with time zone, ttl_ms integer) returns boolean language sql volatile;
+function pawl.note_loss(p_since text, p_why text, p_lost jsonb) returns boolean language plpgsql volatile;
 function pawl.open_split_stream(p_run uuid, p_seq integer, p_epoch integer) returns integer language plpgsql volatile;
 function pawl.open_stream(p_run uuid, p_alive_ms integer) returns integer language plpgsql volatile;
 function pawl.pause_run(p_run uuid, p_actor text) returns TABLE(outcome text, status text) language plpgsql volatile;
@@ -188,6 +197,7 @@ function pawl.rearm_action(p_run uuid, p_seq integer, p_epoch integer, p_key tex
 function pawl.reason_holds(p_run uuid, p_seq integer, p_reason text, p_detail text) returns boolean language plpgsql volatile;
 function pawl.release_item(p_run uuid, p_seq integer, p_verb text, p_new_calls boolean, p_actor text, p_note text) returns TABLE(outcome text, status text, reason text) language plpgsql volatile;
 function pawl.resume_run(p_run uuid, p_actor text) returns TABLE(outcome text, status text, reopened integer) language plpgsql volatile;
+function pawl.row_origin(p_xid xid) returns text language sql volatile;
 function pawl.seal_run(p_run uuid, p_stream integer, p_digest text) returns TABLE(outcome text, total integer) language plpgsql volatile;
 function pawl.settle_action(p_run uuid, p_seq integer, p_epoch integer, p_key text, p_verdict text, p_result text, p_undo text, p_by text, p_wait_ms integer) returns SETOF pawl.actions language plpgsql volatile;
 function pawl.settle_action_json(p_run uuid, p_seq integer, p_epoch integer, p_key text, p_verdict text, p_result text, p_undo text, p_by text, p_wait_ms integer) returns TABLE(action json) language sql volatile;

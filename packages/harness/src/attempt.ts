@@ -201,6 +201,7 @@ export class Attempt {
   /** Takes a row the ledger returned into the journal. */
   put(action: ActionRow): ActionRow {
     this.journal.put(action)
+    this.parts.trust.remember(action)
     return action
   }
 }

@@ -135,7 +135,7 @@ async function sendFirst(attempt: Attempt, call: Call): Promise<unknown> {
     run_id: attempt.run.id, id: answer.id, order_no: answer.orderNo, item_seq: attempt.item.seq, key: call.key, tool: tool.name, tool_version: tool.version,
     effect: tool.effect, status: 'started', attempt: 1, epoch: attempt.item.epoch, token, sends: 1, refused: 0, args: call.args, args_digest: call.argsDigest,
     result: null, evidence: [], applied_evidence: null, error: null, undo: intent.undo, undoes: call.undoes, settled_by: null, timeout_ms: tool.timeoutMs,
-    settle_ms: tool.settleWindowMs, key_expires_at: null, answerable_at: null, started_at: new Date().toISOString(), committed_at: null,
+    settle_ms: tool.settleWindowMs, key_expires_at: tool.keyWindowMs === undefined ? null : new Date(Date.now() + tool.keyWindowMs).toISOString(), answerable_at: null, started_at: new Date().toISOString(), committed_at: null,
   }
   return await send(attempt, call, attempt.put(action), intended, 1)
 }
@@ -157,8 +157,8 @@ async function sendAgain(attempt: Attempt, call: Call, n: number): Promise<unkno
   if (attempt.ending) throw new Parked()
   await attempt.durable()
   const intended = startWatch()
-  const { outcome, action, timeline } = await rearmAction(attempt.parts.ledger, attempt.holder, call.key, newId(), call.tool.version, marginMs(attempt, call.tool))
-  attempt.parts.seeTimeline(timeline)
+  const { outcome, action, history } = await rearmAction(attempt.parts.ledger, attempt.holder, call.key, newId(), call.tool.version, marginMs(attempt, call.tool))
+  attempt.parts.trust.see(history)
   if (outcome === 'fenced') throw parked(attempt, { kind: 'lost' })
   if (outcome === 'sent' && action) return await send(attempt, call, attempt.put(action), intended, n)
   if (outcome === 'taken' && action && action.item_seq !== attempt.item.seq) return await meetOther(attempt, call, action.status === 'failed' ? { ...action, status: 'started' } : action)

@@ -18,6 +18,7 @@ import { SlotHolder } from './slot-holder.ts'
 import { Slots } from './slots.ts'
 import { Sweeper } from './sweeper.ts'
 import { defaultTimings, type Timings } from './timings.ts'
+import { Trust } from './trust.ts'
 
 export interface HarnessOptions {
   readonly ledger: Ledger
@@ -39,6 +40,7 @@ export class Harness {
   readonly #timings: Timings
   readonly #parts: Parts
   readonly #identity: LedgerIdentity
+  readonly #trust: Trust
   readonly #worker: WorkerRow
   readonly #writer: Writer
   readonly #claimer: Claimer
@@ -49,23 +51,22 @@ export class Harness {
   readonly #running = new Set<Promise<unknown>>()
   readonly #timers: NodeJS.Timeout[] = []
   #subscriptions: Subscription[] = []
-  #isTrusted: boolean
   #isStopping = false
   #isDead = false
 
   private constructor(options: HarnessOptions, identity: LedgerIdentity) {
     this.#options = options
     this.#identity = identity
-    this.#isTrusted = identity.isTrusted
+    this.#trust = new Trust(options.ledger, identity, options.log, () => this.#handBack())
     this.#timings = { ...defaultTimings, ...options.timings }
     this.#worker = { id: options.workerId ?? newId(), name: options.name ?? 'worker', ...identifyProcess() }
-    this.#writer = new Writer(options.ledger, { leaseMs: this.#timings.leaseMs, onTimeline: (timeline) => this.#checkTimeline(timeline) })
+    this.#writer = new Writer(options.ledger, { leaseMs: this.#timings.leaseMs, onHistory: (history) => this.#trust.see(history) })
     this.#claimer = new Claimer(options.ledger, this.#worker.id, this.#timings.leaseMs)
     this.#slots = new Slots(options.concurrency)
     const dispatch = { ledger: options.ledger, queue: options.queue, ledgerId: identity.id }
     this.#ringer = new Ringer(dispatch, (error, runId) => options.log('warn', `dispatch failed, the sweep will ring: ${error instanceof Error ? error.message : String(error)}`, { run: runId }))
     this.#sweeper = new Sweeper(dispatch, this.#worker.id, this.#timings, options.log)
-    this.#parts = { ledger: options.ledger, writer: this.#writer, timings: this.#timings, failpoint: options.failpoint ?? (() => {}), log: options.log, isTrusted: () => this.#isTrusted, seeTimeline: (timeline) => this.#checkTimeline(timeline) }
+    this.#parts = { ledger: options.ledger, writer: this.#writer, timings: this.#timings, failpoint: options.failpoint ?? (() => {}), log: options.log, trust: this.#trust }
   }
 
   /** Registers the process, frees what dead predecessors on this host still hold, subscribes, and sweeps when elected. */
@@ -96,7 +97,11 @@ export class Harness {
 
   async #begin(): Promise<void> {
     const { ledger, queue, agents, concurrency, log, roles } = this.#options
-    if (!this.#isTrusted) log('error', 'the server is not the one, or not on the timeline, this ledger was written on: only reads are sent until "pawl ledger clear --reviewed"', {})
+    if (!this.#trust.isTrusted) {
+      log('error', 'the server is not the one, or not on the timeline, this ledger was written on: only reads are sent until "pawl ledger clear --reviewed"', {})
+      // Before this process writes anything that would look like a sign of the lost time.
+      await this.#trust.recover()
+    }
     await beat(ledger, this.#worker, agents.flatMap((agent) => versionsOf(agent).map((version) => `${agent.name}@${version}`)))
     for (const other of await listNeighbours(ledger, this.#worker)) {
       if (!isProvenDead(other, this.#worker)) continue
@@ -148,17 +153,18 @@ export class Harness {
 
   async #work({ answer, asked }: Claimed, slot: SlotHolder, board: BoardJob | undefined): Promise<string> {
     const { item, run } = answer
+    if (answer.history !== null) this.#trust.see(answer.history)
     if (answer.verdict !== 'claimed' || !item || !run) {
       slot.end()
       return answer.verdict
     }
-    if (answer.timeline !== null) this.#checkTimeline(answer.timeline)
     const agent = this.#options.agents.find((one) => one.name === run.agent && versionsOf(one).includes(run.agent_version))
     if (!agent) {
       slot.end()
       await this.#writer.finish({ runId: run.id, seq: item.seq }, item.epoch, { status: 'pending', delayMs: 5_000 })
       return 'not served here'
     }
+    for (const action of answer.journal ?? []) this.#trust.remember(action)
     const attempt = new Attempt(this.#parts, agent, run, item, new Journal(answer.journal ?? [], answer.records ?? [], item.allow_new_calls), asked)
     return await this.#attend(attempt, slot, board)
   }
@@ -171,7 +177,7 @@ export class Harness {
       await slot.without(wait, () => attempt.ending !== undefined)
     }
     this.#attempts.add(attempt)
-    if (this.#isStopping) attempt.park({ kind: 'interrupted' })
+    if (this.#isStopping || !this.#trust.isTrusted) attempt.park({ kind: 'interrupted' })
     const running = runItem(attempt).catch((error: unknown): Verdict => {
       this.#options.log('error', `an attempt broke off: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`, attempt.place)
       return 'lost'
@@ -226,6 +232,7 @@ export class Harness {
   }
 
   async #beat(): Promise<void> {
+    await this.#trust.look()
     await beat(this.#options.ledger, this.#worker, []).catch(() => {})
   }
 
@@ -237,10 +244,9 @@ export class Harness {
     }
   }
 
-  #checkTimeline(timeline: string): void {
-    if (timeline === this.#identity.timeline || !this.#isTrusted) return
-    this.#isTrusted = false
-    this.#options.log('error', `the ledger's server is on timeline ${timeline}, the ledger on ${this.#identity.timeline}: a failover may have lost acknowledged intents; only reads are sent until "pawl ledger clear --reviewed"`, {})
+  /** The ledger may have lost what these attempts rest on. Calls under way run to their own end, and their answers are kept. */
+  #handBack(): void {
+    for (const attempt of this.#attempts) if (!attempt.isFrozen) attempt.park({ kind: 'interrupted' })
   }
 
   /** No new items; calls under way may finish within the grace; every item is handed back at its next call boundary. */

@@ -1,6 +1,7 @@
 import type { Ledger, Writer } from '@pawl/ledger'
 import type { Failpoint } from './failpoint.ts'
 import type { Timings } from './timings.ts'
+import type { Trust } from './trust.ts'
 
 /** What every step of the pipe works with; made once per process by `harness.ts`. */
 export interface Parts {
@@ -9,10 +10,8 @@ export interface Parts {
   readonly timings: Timings
   readonly failpoint: Failpoint
   readonly log: Log
-  /** False after a failover or restore that may have lost acknowledged intents: only reads are sent. */
-  isTrusted(): boolean
-  /** What every statement that allows a send answers: another timeline than the ledger's ends the trust. */
-  seeTimeline(timeline: string): void
+  /** Ends after a failover or restore that may have lost acknowledged intents: then only reads are sent. */
+  readonly trust: Trust
 }
 
 /** One line with its place: run, item, action, attempt, epoch. Never args or results. */

@@ -150,8 +150,8 @@ async function recall(job: Job): Promise<Settled | undefined> {
   await attempt.durable()
   const intended = startWatch()
   const margin = attempt.parts.timings.sendWindowMs + tool.timeoutMs
-  const { outcome, action, timeline } = await rearmAction(attempt.parts.ledger, attempt.holder, job.action.key, newId(), tool.version, margin)
-  attempt.parts.seeTimeline(timeline)
+  const { outcome, action, history } = await rearmAction(attempt.parts.ledger, attempt.holder, job.action.key, newId(), tool.version, margin)
+  attempt.parts.trust.see(history)
   if (action) job.action = attempt.put(action)
   if (outcome === 'fenced') {
     attempt.park({ kind: 'lost' })

@@ -1,7 +1,8 @@
 -- claim_items: makes items a worker's, for one lease.
 -- Locks: items in order of (run, seq). Reads the journal in statements that start after the locks are held, so it is never stale.
 -- Writes: attempts+1, epoch+1, barren_attempts+1, lease. Same nonce again (a lost answer): the same claim, nothing counted twice.
--- Returns a verdict for each: claimed | missing | stale | closed | leased | early | paused | suspect | blocked.
+-- Nothing is claimed while the ledger's history is not known to be whole, nor for a doorbell that is ahead of its item: such a dispatch was forgotten.
+-- Returns a verdict for each: claimed | missing | stale | ahead | untrusted | closed | leased | early | paused | suspect | blocked.
 create or replace function pawl.claim_items(
   p_runs uuid[], p_seqs integer[], p_generations integer[], p_worker uuid, p_nonce uuid,
   p_ttl_ms integer, p_crash_budget integer, p_suspect_after integer, p_alone boolean
@@ -13,12 +14,22 @@ declare
   r pawl.runs;
   claimed_runs uuid[] := '{}';
   claimed_seqs integer[] := '{}';
+  is_known boolean := (select pawl.history_is_known(l) from pawl.ledger l);
 begin
   for w in select distinct on (x.run, x.seq) x.run, x.seq, x.generation
            from unnest(p_runs, p_seqs, p_generations) as x(run, seq, generation) order by x.run, x.seq, x.generation desc nulls first loop
     run_id := w.run; seq := w.seq; item := null; run := null; journal := null; records := null; timeline := null;
     select * into it from pawl.items i where i.run_id = w.run and i.seq = w.seq for update;
     if not found then verdict := 'missing'; return next; continue; end if;
+    if not is_known or w.generation > it.generation then
+      verdict := case when is_known then 'ahead' else 'untrusted' end;
+      if is_known then
+        perform pawl.note_loss((select l.written_in from pawl.ledger l), format('a doorbell of item %s of run %s is generation %s, the ledger knows %s', w.seq, w.run, w.generation, it.generation), '[]');
+      end if;
+      update pawl.items i set dispatched_at = null where i.run_id = w.run and i.seq = w.seq and i.status = 'pending';
+      timeline := pawl.history_now();
+      return next; continue;
+    end if;
     select * into r from pawl.runs x where x.id = w.run;
     if it.status = 'in_progress' and it.claim_nonce = p_nonce then
       null; -- this very claim, its answer was lost
@@ -49,7 +60,7 @@ begin
     select c.run, c.seq, 'claimed'::text, row_to_json(i.*), row_to_json(x.*),
       (select json_agg(row_to_json(a.*) order by a.order_no) from pawl.actions a where a.run_id = c.run and a.item_seq = c.seq),
       (select json_agg(row_to_json(k.*) order by k.order_no) from pawl.records k where k.run_id = c.run and k.item_seq = c.seq),
-      pawl.timeline_now()
+      pawl.history_now()
     from unnest(claimed_runs, claimed_seqs) as c(run, seq)
     join pawl.items i on i.run_id = c.run and i.seq = c.seq
     join pawl.runs x on x.id = c.run;

@@ -8,7 +8,7 @@ declare
   it pawl.items;
   a pawl.actions;
 begin
-  timeline := pawl.timeline_now();
+  timeline := pawl.history_now();
   select * into it from pawl.items i where i.run_id = p_run and i.seq = p_seq and i.epoch = p_epoch and i.status = 'in_progress' for update;
   if not found then outcome := 'fenced'; return next; return; end if;
   select * into a from pawl.actions x where x.run_id = p_run and x.key = p_key for update;

@@ -1,6 +1,6 @@
 -- take_due_items: due items of one run, up to its window, to be rung for; each with a new generation, so no kept job can swallow it.
 -- Under the run's advisory lock; "out" (pending with a job, or in progress) is counted by a later statement than the lock.
--- Also says whether anything of the run is still live, so that whoever finds nothing advances the run; items that wait for their run's seal are not.
+-- None while the ledger's history is not known to be whole. Also says whether anything of the run is still live, so that whoever finds nothing advances the run; items that wait for their run's seal are not.
 create or replace function pawl.take_due_items(p_run uuid, p_window integer, out taken json, out live boolean, out more boolean) language plpgsql as $$
 declare
   r record;
@@ -13,7 +13,7 @@ begin
   taken := '[]'; live := false; more := false;
   if not found then return; end if;
   live := exists (select 1 from pawl.items i where i.run_id = p_run and i.status in ('pending', 'in_progress', 'blocked') and (i.kind <> 'work' or r.status <> 'splitting'));
-  if r.paused or not live then return; end if;
+  if r.paused or not live or not (select pawl.history_is_known(l) from pawl.ledger l) then return; end if;
   select count(*)::integer into out_now from pawl.items i
     where i.run_id = p_run and (i.status = 'in_progress' or (i.status = 'pending' and i.dispatched_at is not null));
   room := least(p_window, coalesce((r.policy ->> 'maxConcurrency')::integer, p_window)) - out_now;

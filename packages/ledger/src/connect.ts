@@ -1,14 +1,12 @@
 /**
- * The one door to Postgres. Single statements only, each with a server-side timeout and a client deadline;
- * a client whose deadline was missed is thrown away, since postgres.js may keep handing out its dead connection.
- * Several statements in one transaction go through `transaction.ts`, never through `sql.begin`, which can hand
- * a dead connection's open transaction to somebody else, nor through postgres.js's `reserve()`, which ends the whole process
- * (`socket` is null in a timer of its own) when a statement meets a connection that died: that door is node-postgres's.
+ * The one door to Postgres, on node-postgres: a pool, each statement on a connection that nobody else uses meanwhile, with a server-side timeout and
+ * a client deadline. A connection whose answer did not come, or broke, is thrown away and never handed out again.
+ * Several statements in one transaction go through `transaction.ts`, on a pool of their own, so that a slow one never holds a flush up.
  */
-import { limits, PawlError } from '@pawl/core'
+import { limits, PawlError, sha256 } from '@pawl/core'
 import pg from 'pg'
-import postgres from 'postgres'
-import { isPassing } from './passing-error.ts'
+import { HistoryGauge } from './history.ts'
+import { isPassing, withCode } from './passing-error.ts'
 
 export interface LedgerOptions {
   /** `postgres://user:password@host:port/database` */
@@ -16,7 +14,7 @@ export interface LedgerOptions {
   /** Shows in `pg_stat_activity`. */
   readonly name?: string
   readonly connections?: number
-  /** False behind a transaction-mode pooler. */
+  /** False behind a transaction-mode pooler; so is `?pgbouncer=true` in the URL. */
   readonly prepare?: boolean
   readonly statementTimeoutMs?: number
   readonly deadlineMs?: number
@@ -34,31 +32,20 @@ export interface QueryOptions {
 
 export class Ledger {
   readonly host: string
-  #client: postgres.Sql
-  /** Reserved connections come from a pool of their own, so that throwing one away never breaks a flush. */
+  readonly gauge = new HistoryGauge()
+  readonly #statements: pg.Pool
   #transactions: pg.Pool | undefined
   #closed = false
+  /** Give up what is still under way; called some time after `close()`. */
+  readonly #underWay = new Set<() => void>()
   readonly #options: LedgerOptions
+  readonly #isPooled: boolean
 
   constructor(options: LedgerOptions) {
     this.#options = options
+    this.#isPooled = isPooled(options)
     this.host = hostOf(options.url)
-    this.#client = this.#open()
-  }
-
-  #open(): postgres.Sql {
-    const { url, name = 'pawl', connections = 4, prepare = true, statementTimeoutMs = limits.statementTimeoutMs } = this.#options
-    return postgres(url, {
-      max: connections,
-      prepare,
-      fetch_types: false,
-      backoff: () => 0.1,
-      connect_timeout: 5,
-      onnotice: () => {},
-      // JSON parameters arrive here as text already; the driver's own serializer would encode them a second time.
-      types: { json: { to: 114, from: [114, 3802], serialize: (text: string) => text, parse: (text: string) => JSON.parse(text) as unknown } },
-      connection: { application_name: name, statement_timeout: statementTimeoutMs },
-    })
+    this.#statements = openPool(options)
   }
 
   /** One statement, one round trip. Throws the database's own error, or `LEDGER_UNREACHABLE` (next: retry) when the outcome is unknown. */
@@ -68,34 +55,30 @@ export class Ledger {
       try {
         return await this.#once<R>(text, params)
       } catch (error) {
-        if (!isPassing(error)) throw error
+        if (!isPassing(error)) throw refusedByPooler(error, this.host) ?? error
         if (this.#closed || options.signal?.aborted || Date.now() >= until) throw this.#unreachable(error)
         await new Promise((resolve) => setTimeout(resolve, 100))
       }
     }
   }
 
+  /** The deadline covers the wait for a connection too. */
   async #once<R extends Row>(text: string, params: readonly Param[]): Promise<R[]> {
-    const client = this.#client
-    let timer: NodeJS.Timeout | undefined
-    const deadline = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        this.#replace(client)
-        reject(Object.assign(new Error('no answer within the deadline'), { code: 'PAWL_DEADLINE' }))
-      }, this.#options.deadlineMs ?? limits.statementDeadlineMs)
-    })
+    const deadlineAt = performance.now() + (this.#options.deadlineMs ?? limits.statementDeadlineMs)
+    const connection = await beforeDeadline(this.#statements.connect(), deadlineAt, this.#underWay, (late) => late.release())
+    let isHealthy = false
     try {
-      const answer = client.unsafe<R[]>(text, params as Param[], { prepare: this.#options.prepare ?? true })
-      return [...(await Promise.race([answer, deadline]))]
+      const sent = connection.query<R>({ text, values: [...params], ...(this.#isPooled ? {} : { name: nameOf(text) }) })
+      const { rows } = await beforeDeadline(sent, deadlineAt, this.#underWay)
+      isHealthy = true
+      return rows
+    } catch (error) {
+      // The database's own error leaves the connection as it was, unless it says that the session is over.
+      isHealthy = error instanceof pg.DatabaseError && !/^(57P|08)/.test(error.code ?? '')
+      throw error
     } finally {
-      clearTimeout(timer)
+      connection.release(!isHealthy)
     }
-  }
-
-  #replace(client: postgres.Sql): void {
-    if (this.#client !== client || this.#closed) return
-    this.#client = this.#open()
-    client.end({ timeout: 0 }).catch(() => {})
   }
 
   #unreachable(cause: unknown): PawlError {
@@ -112,22 +95,83 @@ export class Ledger {
   /** Never rejects and never takes longer than two seconds: `end()` alone may stay pending after a lost connection. */
   async close(): Promise<void> {
     this.#closed = true
-    const ended = Promise.allSettled([this.#client.end({ timeout: 1 }), this.#transactions?.end()])
+    const ended = Promise.allSettled([this.#statements.end(), this.#transactions?.end()])
+    const grace = setTimeout(() => { for (const giveUp of this.#underWay) giveUp() }, 1_000)
+    void ended.then(() => clearTimeout(grace))
     await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 2_000).unref())])
   }
 }
 
-function openPool({ url, name = 'pawl', connections = 4, statementTimeoutMs = limits.statementTimeoutMs }: LedgerOptions): pg.Pool {
-  const target = new URL(url)
-  // `sslmode` means what it means to libpq and to the other driver: `require` encrypts and does not verify.
-  if (target.searchParams.has('sslmode')) target.searchParams.set('uselibpqcompat', 'true')
+function openPool(options: LedgerOptions): pg.Pool {
+  const { url, name = 'pawl', connections = 4, statementTimeoutMs = limits.statementTimeoutMs } = options
   const pool = new pg.Pool({
-    connectionString: target.href, max: connections, connectionTimeoutMillis: limits.statementDeadlineMs, application_name: name, statement_timeout: statementTimeoutMs,
+    connectionString: readUrl(url), max: connections, connectionTimeoutMillis: limits.statementDeadlineMs, idleTimeoutMillis: 60_000, keepAlive: true, application_name: name,
+    // A transaction-mode pooler refuses it, or lets it leak to another client.
+    ...(isPooled(options) ? {} : { statement_timeout: statementTimeoutMs }),
   })
   // A connection that dies in between is an event here; who uses it hears of it from its next statement.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   return pool
+}
+
+/** `sslmode` means what it means to libpq: `require` encrypts and does not verify. */
+function readUrl(url: string): string {
+  try {
+    const target = new URL(url)
+    if (target.searchParams.has('sslmode')) target.searchParams.set('uselibpqcompat', 'true')
+    return target.href
+  } catch {
+    return url
+  }
+}
+
+const names = new Map<string, string>()
+/** Prepared once per connection and text; the text's digest, so that no two texts share a name. */
+function nameOf(text: string): string {
+  const known = names.get(text)
+  if (known !== undefined) return known
+  const name = `pawl_${sha256(text).slice(0, 24)}`
+  if (names.size < mostNames) names.set(text, name)
+  return name
+}
+const mostNames = 1_000
+
+/** @param late gets what comes after the deadline. */
+async function beforeDeadline<T>(answer: Promise<T>, deadlineAt: number, underWay: Set<() => void>, late?: (value: T) => void): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  let isOver = false
+  let giveUp: () => void = () => {}
+  const deadline = new Promise<never>((_, reject) => {
+    giveUp = () => {
+      isOver = true
+      reject(Object.assign(new Error('no answer within the deadline'), { code: 'PAWL_DEADLINE' }))
+    }
+    timer = setTimeout(giveUp, Math.max(0, deadlineAt - performance.now()))
+    underWay.add(giveUp)
+  })
+  answer.then((value) => { if (isOver) late?.(value) }, () => {})
+  try {
+    return await Promise.race([answer, deadline])
+  } catch (error) {
+    throw withCode(error)
+  } finally {
+    clearTimeout(timer)
+    underWay.delete(giveUp)
+  }
+}
+
+/** Behind a transaction-mode pooler no statement may be prepared by name, and nothing set on a connection outlives a transaction. */
+function isPooled({ url, prepare }: LedgerOptions): boolean {
+  return prepare === false || /[?&]pgbouncer=true(&|$)/.test(url)
+}
+
+/** What a pooler says to a client that was not told of it. */
+function refusedByPooler(error: unknown, host: string): PawlError | undefined {
+  const { code, message } = error as { code?: unknown; message?: unknown }
+  const isPooler = (code === '08P01' && typeof message === 'string' && message.includes('startup parameter')) || code === '26000' || code === '42P05'
+  if (!isPooler) return undefined
+  return new PawlError('LEDGER_POOLED', `${host} is a pooler in transaction mode (${String(message)}). Say so in DATABASE_URL with "?pgbouncer=true", or connect to Postgres itself.`, 'crash', { host }, { cause: error })
 }
 
 /** Host and port of a connection URL: what an error may show. */

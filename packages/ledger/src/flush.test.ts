@@ -35,7 +35,7 @@ test('completion n, intent n+1, a record and the lease travel in one statement',
   expect(Date.parse(row.key_expires_at!)).toBeGreaterThan(Date.now() + 50_000)
   expect(answer.intended.get(second.token)).toEqual({ id: row.id, orderNo: row.order_no })
   expect((await itemNow(stage, by)).lease_until!.getTime()).toBeGreaterThan(Date.now() + 10_000)
-  expect(answer.timeline).toMatch(/^[0-9A-F]{8}$/)
+  expect(answer.history).toEqual({ timeline: expect.stringMatching(/^[0-9A-F]{8}$/) as string, since: expect.stringMatching(/^\d+\/\d+$/) as string, isKnown: true, clearedAtMs: 0, hasGoneBack: false })
 })
 
 test('a stale epoch cannot record an intent, a completion, a record, a renewal or a finish', async () => {

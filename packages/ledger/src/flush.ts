@@ -6,6 +6,7 @@
  */
 import { z } from 'zod'
 import type { Ledger } from './connect.ts'
+import type { History } from './history.ts'
 
 export interface ItemRef {
   readonly runId: string
@@ -120,7 +121,7 @@ select
   (select json_agg(json_build_array(f.run_id, f.seq, f.epoch)) from f) as written,
   (select json_agg(json_build_object('run', c.run_id, 'key', c.key, 'status', c.status)) from c) as completed,
   (select json_agg(json_build_object('run', n.run_id, 'key', n.key, 'token', n.token, 'id', n.id, 'orderNo', n.order_no)) from n) as intended,
-  pawl.timeline_now() as timeline`
+  pawl.history_now() as history`
 
 const place = z.tuple([z.string(), z.number(), z.number()])
 const answerRow = z.object({
@@ -128,7 +129,7 @@ const answerRow = z.object({
   written: z.array(place).nullable(),
   completed: z.array(z.object({ run: z.string(), key: z.string(), status: z.enum(['committed', 'failed', 'started']) })).nullable(),
   intended: z.array(z.object({ run: z.string(), key: z.string(), token: z.string(), id: z.number(), orderNo: z.number() })).nullable(),
-  timeline: z.string(),
+  history: z.string(),
 })
 
 export interface FlushAnswer {
@@ -138,7 +139,7 @@ export interface FlushAnswer {
   readonly completed: ReadonlyMap<string, 'committed' | 'failed' | 'started'>
   /** By token. */
   readonly intended: ReadonlyMap<string, { id: number; orderNo: number }>
-  readonly timeline: string
+  readonly history: History
 }
 
 export const placeOf = (item: ItemRef, epoch: number): string => `${item.runId}:${item.seq}:${epoch}`
@@ -146,6 +147,7 @@ export const placeOfKey = (runId: string, key: string): string => `${runId}:${ke
 
 /** Writes one batch. Throws what `Ledger.query` throws; after a passing error the outcome is unknown and the same batch may be written again. */
 export async function flush(ledger: Ledger, wants: readonly Want[], leaseMs: number): Promise<FlushAnswer> {
+  const seen = ledger.gauge.begin()
   const [row] = await ledger.query(statement, [
     JSON.stringify(wants.map(itemOf)),
     JSON.stringify(wants.flatMap((want) => want.completions.map((c) => ({ ...where(want), ...c })))),
@@ -162,7 +164,7 @@ export async function flush(ledger: Ledger, wants: readonly Want[], leaseMs: num
     written: new Set(answer.written?.map((p) => p.join(':'))),
     completed: new Map(answer.completed?.map((c) => [placeOfKey(c.run, c.key), c.status])),
     intended: new Map(answer.intended?.map((n) => [n.token, { id: n.id, orderNo: n.orderNo }])),
-    timeline: answer.timeline,
+    history: seen(answer.history),
   }
 }
 
@@ -174,7 +176,8 @@ function itemOf(want: Want) {
     ...where(want),
     finish: finish?.status ?? null,
     completions: want.completions.length,
-    progress: want.completions.length > 0 || want.records.length > 0,
+    // A send that was refused or stopped is no progress: the same may happen on every attempt that ends its process.
+    progress: want.completions.some((c) => c.outcome === 'committed') || want.records.length > 0,
     result: finish?.result ?? null,
     result_ref: finish?.resultRef ?? null,
     error: finish?.error ?? null,

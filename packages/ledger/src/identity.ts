@@ -5,29 +5,60 @@
 import { PawlError } from '@pawl/core'
 import { z } from 'zod'
 import type { Ledger } from './connect.ts'
+import type { History } from './history.ts'
 
 export interface LedgerIdentity {
   readonly id: string
   /** The timeline the ledger was last known, or cleared, to be on. */
   readonly timeline: string
-  /** False: this is not the server, or not the history, the ledger was written on. */
+  /** False: this is not the server, or not the history, the ledger was written on, or a loss was noticed and not yet cleared. */
   readonly isTrusted: boolean
+  readonly history: History
 }
 
-const row = z.object({ id: z.string(), system: z.string(), timeline: z.string(), systemNow: z.string(), timelineNow: z.string() })
+const row = z.object({ id: z.string(), timeline: z.string(), history: z.string() })
 
-/** Compares the server's identity with the recorded one. Throws `NO_LEDGER` when the database was never migrated. */
+/** Compares the server's identity with the recorded one. Throws `NO_LEDGER` when the database was never migrated, `LEDGER_READ_ONLY` (next: retry) on a standby. */
 export async function readIdentity(ledger: Ledger): Promise<LedgerIdentity> {
-  const [there] = await ledger.query<{ there: boolean }>(`select to_regclass('pawl.ledger') is not null as there`, [], { retryForMs: 5_000 })
-  const [found] = !there?.there ? [] : await ledger.query(`select id, system_identifier as system, timeline, (select system_identifier::text from pg_control_system()) as "systemNow",
-    pawl.timeline_now() as "timelineNow" from pawl.ledger`, [], { retryForMs: 5_000 })
+  const seen = ledger.gauge.begin()
+  const [server] = await ledger.query<{ there: boolean; standby: boolean }>(`select to_regclass('pawl.ledger') is not null as there, pg_is_in_recovery() as standby`, [], { retryForMs: 5_000 })
+  if (server?.standby) throw new PawlError('LEDGER_READ_ONLY', `The Postgres at ${ledger.host} is a standby and takes no writes. Point DATABASE_URL at the primary, or promote this one.`, 'retry')
+  const [found] = !server?.there ? [] : await ledger.query('select l.id, l.timeline, pawl.history_now() as history from pawl.ledger l', [], { retryForMs: 5_000 })
   if (!found) throw new PawlError('NO_LEDGER', `The database at ${ledger.host} holds no ledger. Run "pawl migrate".`, 'crash')
   const identity = row.parse(found)
-  return { id: identity.id, timeline: identity.timeline, isTrusted: identity.system === identity.systemNow && identity.timeline === identity.timelineNow }
+  const history = seen(identity.history)
+  return { id: identity.id, timeline: identity.timeline, isTrusted: history.isKnown, history }
+}
+
+/** One look at the history the server is on, for a process that has nothing else to ask. */
+export async function readHistory(ledger: Ledger): Promise<History> {
+  const seen = ledger.gauge.begin()
+  const [found] = await ledger.query<{ history: string }>('select pawl.history_now() as history')
+  return seen(found?.history ?? '')
+}
+
+/** A call that a process remembers and that could not be brought back into the ledger. */
+export interface LostCall {
+  readonly run: string
+  readonly item: number
+  readonly key: string
+  readonly tool: string
+  readonly effect: string
+  /** When its intent was acknowledged, by this process's clock: ISO 8601. */
+  readonly at: string
+  readonly why: 'missing' | 'ended'
+}
+
+/** Holds sends back everywhere until a person clears the ledger. Does nothing to a ledger cleared since `seen`; then it returns false. */
+export async function noteLoss(ledger: Ledger, seen: History, why: string, lost: readonly LostCall[] = []): Promise<boolean> {
+  const [noted] = await ledger.query<{ noted: boolean }>('select pawl.note_loss($1, $2, $3::jsonb) as noted', [seen.since, why, JSON.stringify(lost)], { retryForMs: 5_000 })
+  return noted?.noted === true
 }
 
 /** A person has reviewed what may be missing; sends go on. */
 export async function clearLedger(ledger: Ledger, actor: string): Promise<void> {
   await ledger.query(`update pawl.ledger set system_identifier = (select system_identifier::text from pg_control_system()), timeline = pawl.timeline_now(),
+    written_in = pawl.row_origin(pg_current_xact_id()::xid), noticed_at = null, noticed_why = null, kept_until = null, lost_calls = '[]',
     cleared_at = clock_timestamp(), cleared_by = $1`, [actor])
+  ledger.gauge.reset()
 }

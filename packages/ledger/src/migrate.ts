@@ -11,7 +11,7 @@ import { withTransaction, type Transaction } from './transaction.ts'
 const migrationsFolder = new URL('../migrations/', import.meta.url)
 const verbsFolder = new URL('../sql/', import.meta.url)
 /** Raised when a verb's meaning or signature changes; verbs stay callable by the release before. */
-const verbsVersion = 2
+const verbsVersion = 3
 
 interface Migration {
   readonly name: string
@@ -52,8 +52,10 @@ export async function migrateLedger(ledger: Ledger): Promise<string[]> {
       applied.push(migration.name)
     }
     await applyVerbs(tx, rows.find((row) => row.name === 'verbs'), applied)
-    await tx.query(`insert into pawl.ledger (id, system_identifier, timeline)
-      select $1, (select system_identifier::text from pg_control_system()), pawl.timeline_now() on conflict do nothing`, [newId()])
+    await tx.query(`insert into pawl.ledger (id, system_identifier, timeline, written_in)
+      select $1, (select system_identifier::text from pg_control_system()), pawl.timeline_now(), pawl.row_origin(pg_current_xact_id()::xid) on conflict do nothing`, [newId()])
+    // A ledger from before this column: what it is now is the measure.
+    await tx.query('update pawl.ledger set written_in = pawl.row_origin(pg_current_xact_id()::xid) where written_in is null')
     await tx.query('insert into pawl.sweeper default values on conflict do nothing')
     return applied
   })

@@ -13,3 +13,8 @@ export function isPassing(error: unknown): boolean {
   const { code } = error as { code?: unknown }
   return typeof code === 'string' && (passingStates.has(code) || passingCodes.has(code))
 }
+
+/** node-postgres tells of a broken connection by words only; here it gets a code. */
+export function withCode(error: unknown): unknown {
+  return error instanceof Error && Object.getPrototypeOf(error) === Error.prototype && !('code' in error) ? Object.assign(error, { code: 'CONNECTION_CLOSED' }) : error
+}

@@ -18,7 +18,16 @@ export const ledgerTable = pawl.table('ledger', {
   id: uuid('id').notNull(),
   systemIdentifier: text('system_identifier').notNull(),
   timeline: text('timeline').notNull(),
+  /** Database and transaction that wrote this row, as `oid/xid`: another once the row came out of a dump, or the database is a copy. */
+  writtenIn: text('written_in'),
   createdAt: at('created_at').notNull().default(now),
+  /** When a process first saw that writes may be missing; null while nothing is known of it. Until a person clears it, only reads are sent. */
+  noticedAt: at('noticed_at'),
+  noticedWhy: text('noticed_why'),
+  /** Up to here the history is whole, as far as the server can tell. */
+  keptUntil: at('kept_until'),
+  /** Calls that a process remembers and that could not be brought back: `[{run, item, key, tool, effect, at, why}]`. */
+  lostCalls: jsonb('lost_calls').notNull().default([]),
   clearedAt: at('cleared_at'),
   clearedBy: text('cleared_by'),
 }, (t) => [check('ledger_is_one', sql`${t.one}`)])

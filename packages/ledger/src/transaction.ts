@@ -5,6 +5,7 @@
 import { limits, PawlError } from '@pawl/core'
 import type pg from 'pg'
 import type { Ledger, Row } from './connect.ts'
+import { withCode } from './passing-error.ts'
 
 const rollbackMs = 2_000
 
@@ -68,7 +69,7 @@ async function inTime<T>(answer: PromiseLike<T>, deadlineMs: number, ledger: Led
   try {
     return await Promise.race([answer, deadline])
   } catch (error) {
-    throw Object.getPrototypeOf(error) === Error.prototype && !('code' in (error as Error)) ? Object.assign(error as Error, { code: 'CONNECTION_CLOSED' }) : error
+    throw withCode(error)
   } finally {
     clearTimeout(timer)
   }

@@ -18,7 +18,7 @@ test('a completion rides with the next intent of its item, and many items ride t
   const all = await Promise.all(Array.from({ length: 20 }, (_, i) => claim(stage, runId, i + 1)))
   const flushes: number[] = []
   const timelines: string[] = []
-  const writer = writerOn(stage.ledger, { onFlush: ({ items }) => flushes.push(items), onTimeline: (timeline) => timelines.push(timeline) })
+  const writer = writerOn(stage.ledger, { onFlush: ({ items }) => flushes.push(items), onHistory: ({ timeline }) => timelines.push(timeline) })
   await Promise.all(all.map(async (by) => {
     const one = intentOf(`one-${by.seq}`)
     expect((await writer.intent(by, by.epoch, one)).outcome).toBe('sent')

@@ -8,6 +8,7 @@
  */
 import { flush, placeOf, placeOfKey, type Completion, type Finish, type FlushAnswer, type Intent, type ItemRef, type Want } from './flush.ts'
 import type { Ledger } from './connect.ts'
+import type { History } from './history.ts'
 import { isPassing } from './passing-error.ts'
 import { readPlace, type Place } from './read-place.ts'
 import type { ActionRow } from './rows.ts'
@@ -45,8 +46,8 @@ interface Batch {
 
 export interface WriterOptions {
   readonly leaseMs: number
-  /** Called with the server's timeline after every flush. */
-  readonly onTimeline?: (timeline: string) => void
+  /** Called with the history every flush was written on, before anybody hears of its intents. */
+  readonly onHistory?: (history: History) => void
   readonly onFlush?: (figures: { items: number; ms: number }) => void
   /** Pause between writes while the ledger is away. */
   readonly retryMs?: number
@@ -163,7 +164,7 @@ export class Writer {
     } catch (error) {
       return await this.#failed(batches, error)
     }
-    this.options.onTimeline?.(answer.timeline)
+    this.options.onHistory?.(answer.history)
     this.options.onFlush?.({ items: batches.length, ms: performance.now() - begunAt })
     const unclear = batches.filter((batch) => !settleFromAnswer(batch, answer))
     if (unclear.length > 0) await this.#readBack(unclear, answer)

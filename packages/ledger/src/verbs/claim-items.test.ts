@@ -17,7 +17,7 @@ test('a claim mints the epoch, counts the attempt, takes the lease and brings it
   const runId = await runOf(stage, 1, { input: '{"task":"x"}', policy: { maxConcurrency: 3 } })
   const first = await claim(stage, runId, 1)
   expect(first.answer).toMatchObject({ verdict: 'claimed', journal: null, records: null, item: { epoch: 1, attempts: 1, status: 'in_progress', key: 'item-1' }, run: { input: '{"task":"x"}', policy: { maxConcurrency: 3 } } })
-  expect(first.answer.timeline).toBe(await stage.value('select pawl.timeline_now()'))
+  expect(first.answer.history?.timeline).toBe(await stage.value('select pawl.timeline_now()'))
   await flushOne(stage.ledger, first, { records: [{ name: 'plan', value: '"p"' }] })
   await committed(stage, first, 'k1')
   await endLease(stage, first)

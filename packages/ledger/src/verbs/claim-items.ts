@@ -1,6 +1,7 @@
 import { limits } from '@pawl/core'
 import { z } from 'zod'
 import type { Ledger } from '../connect.ts'
+import type { History } from '../history.ts'
 import { actionRow, itemRow, recordRow, runRow } from '../rows.ts'
 import { arrayOf, runVerb } from './run-verb.ts'
 
@@ -11,12 +12,12 @@ export interface ClaimRequest {
   readonly generation: number | null
 }
 
-const verdicts = ['claimed', 'missing', 'stale', 'closed', 'leased', 'early', 'paused', 'suspect', 'blocked'] as const
+const verdicts = ['claimed', 'missing', 'stale', 'ahead', 'untrusted', 'closed', 'leased', 'early', 'paused', 'suspect', 'blocked'] as const
 const claimAnswer = z.object({
   run_id: z.string(), seq: z.number(), verdict: z.enum(verdicts), item: itemRow.nullable(), run: runRow.nullable(),
   journal: z.array(actionRow).nullable(), records: z.array(recordRow).nullable(), timeline: z.string().nullable(),
 })
-export type ClaimAnswer = z.infer<typeof claimAnswer>
+export type ClaimAnswer = Omit<z.infer<typeof claimAnswer>, 'timeline'> & { readonly history: History | null }
 
 /** `claim_items` in `sql/`. The nonce makes a claim whose answer was lost the same claim when asked again. */
 export async function claimItems(
@@ -24,8 +25,10 @@ export async function claimItems(
   wanted: readonly ClaimRequest[],
   by: { workerId: string; nonce: string; leaseMs: number; alone: boolean; retryForMs?: number },
 ): Promise<ClaimAnswer[]> {
-  return await runVerb(ledger, 'claim_items', [
+  const seen = ledger.gauge.begin()
+  const rows = await runVerb(ledger, 'claim_items', [
     arrayOf(wanted.map((w) => w.runId)), arrayOf(wanted.map((w) => w.seq)), arrayOf(wanted.map((w) => w.generation)),
     by.workerId, by.nonce, by.leaseMs, limits.crashBudget, limits.suspectAfter, by.alone,
   ], claimAnswer, { retryForMs: by.retryForMs ?? 5_000 })
+  return rows.map(({ timeline, ...row }) => ({ ...row, history: timeline === null ? null : seen(timeline) }))
 }

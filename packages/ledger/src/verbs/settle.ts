@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Ledger } from '../connect.ts'
 import type { ItemRef } from '../flush.ts'
+import type { History } from '../history.ts'
 import { actionRow, type ActionRow } from '../rows.ts'
 import { runVerb, runVerbOnce } from './run-verb.ts'
 
@@ -23,11 +24,13 @@ export async function settleAction(
 const rearmAnswer = z.object({
   outcome: z.enum(['sent', 'fenced', 'evidence', 'key_expired', 'taken']), action: actionRow.nullable(), timeline: z.string(),
 })
-export type RearmAnswer = z.infer<typeof rearmAnswer>
+export type RearmAnswer = Omit<z.infer<typeof rearmAnswer>, 'timeline'> & { readonly history: History }
 
 /** `rearm_action`: send again under a key that exists. Nothing may be sent unless the outcome is `sent`. */
 export async function rearmAction(ledger: Ledger, by: Holder, key: string, token: string, toolVersion: string, marginMs: number): Promise<RearmAnswer> {
-  return await runVerbOnce(ledger, 'rearm_action', [by.runId, by.seq, by.epoch, key, token, toolVersion, Math.ceil(marginMs)], rearmAnswer, { retryForMs: 60_000 })
+  const seen = ledger.gauge.begin()
+  const { timeline, ...answer } = await runVerbOnce(ledger, 'rearm_action', [by.runId, by.seq, by.epoch, key, token, toolVersion, Math.ceil(marginMs)], rearmAnswer, { retryForMs: 60_000 })
+  return { ...answer, history: seen(timeline) }
 }
 
 /** `add_evidence`: unfenced. With `result`, the call is known to have been applied. Returns the action's status then. */
