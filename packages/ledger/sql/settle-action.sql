@@ -40,6 +40,7 @@ begin
     insert into pawl.events (run_id, item_seq, kind, actor, data)
       values (p_run, a.item_seq, 'action.settled', 'pawl', jsonb_build_object('action', a.id, 'tool', a.tool, 'status', a.status, 'by', a.settled_by));
   end if;
-  update pawl.items i set barren_attempts = 0 where i.run_id = p_run and i.seq = p_seq;
+  -- Found not applied, a call is sent again: no progress, or one that ends its process each time would never be noticed.
+  if happened then update pawl.items i set barren_attempts = 0 where i.run_id = p_run and i.seq = p_seq; end if;
   return next a;
 end $$;
