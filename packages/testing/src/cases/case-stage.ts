@@ -2,14 +2,14 @@
  * What a case plays on: a ledger of its own, virtual workers, an effects server that counts, one tool per promise, and an agent whose code the
  * case brings along. The windows are the caller's, so that the fast and the literal form are one function.
  */
-import { NotApplied, newRunId } from '@pawl/core'
-import { defineAgent, type Agent, type AgentContext, type ItemOutcome, type ItemSeed, type Timings, type ToolCalls } from '@pawl/harness'
+import { limits, newRunId, NotApplied } from '@pawl/core'
+import { defaultTimings, defineAgent, type Agent, type AgentContext, type ItemOutcome, type ItemSeed, type Timings, type ToolCalls } from '@pawl/harness'
 import { answerDoubt, wakeItems, type ActionRow, type RunPolicy } from '@pawl/ledger'
 import { applied, defineTool, notApplied, type Tool, type ToolDefinition } from '@pawl/tools'
 import { z } from 'zod'
 import type { EffectClass } from '../effects-log.ts'
 import { startEffectsServer, type EffectsServer } from '../effects-server.ts'
-import { until, VirtualWorkers } from '../virtual-workers.ts'
+import { shortTimings, until, VirtualWorkers } from '../virtual-workers.ts'
 
 const inputSchema = z.object({ subject: z.string(), note: z.string().optional() })
 const outputSchema = z.object({ ref: z.string() })
@@ -56,7 +56,10 @@ export interface ToolWindows {
   readonly timeoutMs: number
   readonly settleWindowMs: number
 }
+/** Of the fast forms. */
 export const shortWindows: ToolWindows = { timeoutMs: 800, settleWindowMs: 100 }
+/** Of the literal forms: what a tool gets that says nothing. */
+export const fullWindows: ToolWindows = { timeoutMs: limits.toolTimeoutMs, settleWindowMs: limits.settleWindowMs }
 
 /** One tool per promise a receiver can make. */
 export function toolsByPromise(effects: EffectsServer, windows: ToolWindows, before?: EffectToolOptions['before']): Record<CaseTool, EffectTool> {
@@ -71,10 +74,15 @@ export function toolsByPromise(effects: EffectsServer, windows: ToolWindows, bef
 
 export type CaseCode<T extends string> = (call: { readonly payload: unknown; readonly tools: ToolCalls<Record<T, EffectTool>>; readonly ctx: AgentContext }) => Promise<ItemOutcome | void>
 
+/** Code of whatever tools: a stage with more tools than a case asks for will do. */
+type AnyCode = (call: never) => Promise<ItemOutcome | void>
+
 export interface StageOptions<T extends string> {
+  /** Of an empty database. */
   readonly url: string
   readonly tools: (effects: EffectsServer) => Record<T, EffectTool>
-  readonly timings?: Partial<Timings>
+  /** Absent: the short ones. */
+  readonly timings?: Timings
   readonly workers?: number
   readonly concurrency?: number
   /** Where doorbells go. Absent: the Postgres queue. */
@@ -95,27 +103,27 @@ export interface ItemNow {
 }
 
 export class CaseStage<T extends string> {
-  readonly #code = new Map<string, CaseCode<T>>()
+  readonly #code: Map<string, AnyCode>
 
-  private constructor(readonly effects: EffectsServer, readonly tools: Record<T, EffectTool>, readonly agent: Agent<{ code: string }, unknown, Record<T, EffectTool>>, code: Map<string, CaseCode<T>>, readonly workers: VirtualWorkers) {
+  private constructor(readonly effects: EffectsServer, readonly tools: Record<T, EffectTool>, readonly agent: Agent<{ code: string }, unknown, Record<T, EffectTool>>, code: Map<string, AnyCode>, readonly workers: VirtualWorkers, readonly timings: Timings) {
     this.#code = code
   }
 
   static async open<T extends string>(options: StageOptions<T>): Promise<CaseStage<T>> {
-    const { url, timings = {}, workers = 2, concurrency = 100, redisUrl } = options
+    const { url, timings = shortTimings, workers = 2, concurrency = 100, redisUrl } = options
     const effects = await startEffectsServer()
     const tools = options.tools(effects)
-    const code = new Map<string, CaseCode<T>>()
+    const code = new Map<string, AnyCode>()
     const agent = defineAgent({
       name: 'case', version: '1', inputSchema: z.object({ code: z.string() }), payloadSchema: z.unknown(), tools,
       run: ({ input, ...call }) => {
         const found = code.get(input.code)
         if (!found) throw new Error(`the case has no code ${input.code}`)
-        return found(call)
+        return found(call as never)
       },
     })
     const fleet = await VirtualWorkers.open({ url, agents: [agent], workers, concurrency, timings, ...(redisUrl === undefined ? {} : { redisUrl }) })
-    return new CaseStage(effects, tools, agent, code, fleet)
+    return new CaseStage(effects, tools, agent, code, fleet, timings)
   }
 
   async close(): Promise<void> {
@@ -196,4 +204,10 @@ export async function onStage<T extends string, R>(options: StageOptions<T>, pla
   } finally {
     await stage.close()
   }
+}
+
+/** The stage of a literal form: default timings and windows. */
+export async function onFullStage<R>(url: string, play: (stage: CaseStage<CaseTool>) => Promise<R>, options: { workers?: number; before?: EffectToolOptions['before'] } = {}): Promise<R> {
+  const { workers = 2, before } = options
+  return await onStage({ url, timings: defaultTimings, workers, tools: (effects) => toolsByPromise(effects, fullWindows, before) }, play)
 }

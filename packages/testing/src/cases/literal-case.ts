@@ -12,7 +12,7 @@ export interface CaseOutcome {
 
 export interface CaseServices {
   /** The URL of an empty database of its own for each call, on a Postgres of the tier's own. */
-  freshDatabase(): Promise<string>
+  readonly freshDatabase: () => Promise<string>
   readonly seed: number
   /** Progress, for a person. */
   readonly say: (line: string) => void
