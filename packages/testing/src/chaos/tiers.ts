@@ -1,4 +1,5 @@
 /** The tiers of `npm run chaos`: each breaks Pawl in its own way, on services it starts itself, and reports what receivers and ledger say afterwards. */
+import { casesTier } from '../cases/tier.ts'
 import { processesTier } from '../processes/processes-tier.ts'
 import { virtualTier } from './virtual-tier.ts'
 
@@ -31,4 +32,5 @@ export type Tier = (request: TierRequest) => Promise<TierReport>
 export const tiers: Readonly<Record<string, Tier>> = {
   virtual: virtualTier,
   processes: processesTier,
+  cases: casesTier,
 }
