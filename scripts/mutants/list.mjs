@@ -148,7 +148,7 @@ export const mutants = [
   {
     name: 'claim with the journal of its own snapshot', breaks: 'a refund committed a moment ago is not in the journal, and is sent again',
     edits: [
-      edit(`${sql}/claim-items.sql`, "  claimed_seqs integer[] := '{}';\nbegin\n", "  claimed_seqs integer[] := '{}';\n  early jsonb;\nbegin\n  select jsonb_agg(to_jsonb(a.*)) into early from pawl.actions a where a.run_id = any(p_runs);\n"),
+      edit(`${sql}/claim-items.sql`, "  is_known boolean := (select pawl.history_is_known(l) from pawl.ledger l);\nbegin\n", "  is_known boolean := (select pawl.history_is_known(l) from pawl.ledger l);\n  early jsonb;\nbegin\n  select jsonb_agg(to_jsonb(a.*)) into early from pawl.actions a where a.run_id = any(p_runs);\n"),
       edit(`${sql}/claim-items.sql`, 'from pawl.actions a where a.run_id = c.run and a.item_seq = c.seq', 'from jsonb_populate_recordset(null::pawl.actions, early) a where a.run_id = c.run and a.item_seq = c.seq'),
     ],
     test: at(`${ledger}/verbs/claim-items.test.ts`, 'a batch claim that waited for one item brings the journal of another as it is now'),
@@ -173,7 +173,7 @@ export const mutants = [
   },
   {
     name: 'finalizer rung by "I was last" alone', breaks: 'a run whose last worker died never ends',
-    edits: [edit(`${harness}/sweeper.ts`, '    for (const runId of open) await this.#dispatch(runId)\n', '')],
+    edits: [edit(`${harness}/sweeper.ts`, '    await this.#dispatchAll(open)\n', '')],
     test: at(`${harness}/closing.test.ts`, 'a run whose last item ended in a worker that died'),
   },
   {
