@@ -1,6 +1,8 @@
 /** The tiers of `npm run chaos`: each breaks Pawl in its own way, on services it starts itself, and reports what receivers and ledger say afterwards. */
 import { casesTier } from '../cases/tier.ts'
+import { infraTier } from '../infra/infra-tier.ts'
 import { processesTier } from '../processes/processes-tier.ts'
+import { databaseTier } from '../database/database-tier.ts'
 import { virtualTier } from './virtual-tier.ts'
 
 export interface TierRequest {
@@ -31,6 +33,8 @@ export type Tier = (request: TierRequest) => Promise<TierReport>
 
 export const tiers: Readonly<Record<string, Tier>> = {
   virtual: virtualTier,
+  database: databaseTier,
   processes: processesTier,
+  infra: infraTier,
   cases: casesTier,
 }

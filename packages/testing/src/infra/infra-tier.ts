@@ -9,12 +9,15 @@ import { redisDemoted } from './scenarios/redis-demoted.ts'
 import { redisFlushed } from './scenarios/redis-flushed.ts'
 import { redisDown, redisRestartedEmpty, redisRewound } from './scenarios/redis-restarted.ts'
 import { refill } from './scenarios/refill.ts'
+import { shortPass } from './scenarios/short-pass.ts'
 import { postgresSilent, redisSilent } from './scenarios/silences.ts'
 
 const redisScenarios = { redisFlushed, redisRestartedEmpty, redisRewound, redisDown, redisDemoted, redisSilent, refill } as const
 /** Played once with each queue. */
 const postgresScenarios = { postgresCrashed, postgresBackendsKilled, postgresFull, postgresSilent } as const
-export type ScenarioName = keyof typeof redisScenarios | keyof typeof postgresScenarios
+/** On request only: what they show is in the others. */
+const extraScenarios = { shortPass } as const
+export type ScenarioName = keyof typeof redisScenarios | keyof typeof postgresScenarios | keyof typeof extraScenarios
 
 export interface InfraRequest extends Pick<TierRequest, 'seed' | 'minutes' | 'queue' | 'say'> {
   /** 1 where not given: as operators would see it. Less: fewer strikes, shorter outages, less load, short leases. */
@@ -37,6 +40,7 @@ export interface InfraReport extends TierReport {
 
 function chosen({ only, queue }: InfraRequest): { name: string; queue: Backend; play: Scenario }[] {
   const all = [
+    ...(only ? Object.entries(extraScenarios).map(([name, play]) => ({ name, queue: 'redis' as Backend, play })) : []),
     ...Object.entries(redisScenarios).map(([name, play]) => ({ name, queue: 'redis' as Backend, play })),
     ...Object.entries(postgresScenarios).flatMap(([name, play]) => (['redis', 'postgres'] as const).map((backend) => ({ name, queue: backend as Backend, play }))),
   ]
@@ -49,7 +53,10 @@ export async function infraTier(request: InfraRequest): Promise<InfraReport> {
   const reports: ScenarioReport[] = []
   const unheard: string[] = []
   // What nobody listens to would end a worker process; here it is a finding, and the rest is still played.
-  const hear = (error: unknown): void => void unheard.push(`an error that nobody listened to would have ended a worker: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
+  const hear = (error: unknown): void => {
+    unheard.push(`an error that nobody listened to would have ended a worker: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
+    say(unheard.at(-1) ?? '')
+  }
   process.on('uncaughtException', hear).on('unhandledRejection', hear)
   const ground = await Ground.open({ seed, scale, say })
   try {

@@ -31,6 +31,8 @@ export interface Act {
   readonly play: (scene: Scene, ground: Ground) => Promise<Record<string, number>>
 }
 
+/** Kinds of warnings shown. */
+const mostKinds = 6
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 export async function playAct(ground: Ground, { name, scene: options, play }: Act): Promise<ScenarioReport> {
@@ -45,6 +47,7 @@ export async function playAct(ground: Ground, { name, scene: options, play }: Ac
     }
     ground.heal()
     if (!(await scene.ended())) scene.problems.push('not everything came to its end')
+    for (const [kind, n] of [...scene.warned].toSorted(([, a], [, b]) => b - a).slice(0, mostKinds)) ground.options.say(`  ${n} × ${kind}`)
     const { problems, knownHole: _hole, recallFromMemory, evidenceUsed, ...judged } = await scene.verdict()
     const all = [
       ...scene.problems, ...problems,
@@ -53,7 +56,7 @@ export async function playAct(ground: Ground, { name, scene: options, play }: Ac
     ]
     return {
       name, ok: all.length === 0, queue: options.queue, ...judged, doubts: scene.doubts.answered, seconds: Math.round((performance.now() - from) / 1_000),
-      figures: { ...figures, recallFromMemory, evidenceUsed, warnings: scene.logged.warn, errors: scene.logged.error }, problems: all.map((problem) => `${name} (${options.queue}): ${problem}`),
+      figures: { ...figures, recallFromMemory, evidenceUsed, warnings: [...scene.warned.values()].reduce((sum, n) => sum + n, 0) }, problems: all.map((problem) => `${name} (${options.queue}): ${problem}`),
     }
   } finally {
     await scene.close()

@@ -1,5 +1,5 @@
 /** One scenario's world: a ledger of its own, workers that reach Postgres and Redis through the doors, a receiver in its own process, runs to be finished. */
-import { Harness, defaultTimings, type AnyAgent, type Timings } from '@pawl/harness'
+import { Harness, defaultTimings, type AnyAgent, type Log, type Timings } from '@pawl/harness'
 import { Ledger, migrateLedger, readIdentity, readRun } from '@pawl/ledger'
 import { connectQueue, type Queue } from '@pawl/queue'
 import { beginRun } from '../chaos/begin-run.ts'
@@ -21,7 +21,10 @@ export interface SceneOptions {
 }
 
 const workerCount = 3
-const concurrency = 70
+/** Attempts at once of each worker. */
+const concurrencies = { literal: 70, fast: 25 } as const
+/** Long enough that a busy machine does not lose them by itself, and with them whatever was to be shown. */
+const fastTimings: Partial<Timings> = { ...shortTimings, leaseMs: 5_000, renewEveryMs: 1_000, sendWindowMs: 2_000, sweepEveryMs: 200, sweeperLeaseMs: 3_000, undeliveredAfterMs: 3_000 }
 /** Workers have to be at work again this soon after a service is back, without a restart. */
 const resumeWithinMs = 30_000
 const endDeadlineMs = 240_000
@@ -38,10 +41,10 @@ export class Scene {
   readonly load: LoadOptions
   readonly doubts: Doubts
   readonly problems: string[] = []
-  /** Lines the workers logged, by level. */
-  readonly logged = { debug: 0, info: 0, warn: 0, error: 0 }
+  /** What the workers warned of, without what differs from line to line, and how often. */
+  readonly warned = new Map<string, number>()
   readonly #agent: AnyAgent
-  readonly #timings: Timings
+  readonly #timings: Partial<Timings>
   readonly #runs: { n: number; runId: string }[] = []
   readonly #workers: Worker[] = []
   /** By worker, how many items it has claimed. */
@@ -56,7 +59,7 @@ export class Scene {
     this.load = { ...usualLoad, ...options.load }
     this.#agent = loadAgent(ground.chance, this.load, chaosTools({ effects, chance: ground.chance, tally: new Tally() }))
     this.doubts = new Doubts(side, effects)
-    this.#timings = { ...(ground.options.scale < 1 ? { ...shortTimings, sweepEveryMs: 200 } : defaultTimings), ...options.timings }
+    this.#timings = { ...(this.#isFast ? fastTimings : defaultTimings), ...options.timings }
   }
 
   static async open(ground: Ground, options: SceneOptions): Promise<Scene> {
@@ -76,12 +79,26 @@ export class Scene {
       const ledger = new Ledger({ url: this.url, name: `infra worker ${which}`, connections: 4 })
       const queue = this.#connect()
       const harness = await Harness.start({
-        ledger, queue, agents: [this.#agent], concurrency, roles: serving === 'all' ? ['items', 'splits'] : ['splits'], name: `infra-${which}`, timings: this.#timings,
-        log: (level) => { this.logged[level]++ },
+        ledger, queue, agents: [this.#agent], concurrency: this.#concurrency, roles: serving === 'all' ? ['items', 'splits'] : ['splits'], name: `infra-${which}`, timings: this.#timings,
+        log: (level, line) => this.#hear(level, line),
         failpoint: (name) => { if (name === 'after-claim') this.#claims[which] = (this.#claims[which] ?? 0) + 1 },
       })
       this.#workers.push({ harness, ledger, queue })
     }
+  }
+
+  get #isFast(): boolean {
+    return this.ground.options.scale < 1
+  }
+
+  get #concurrency(): number {
+    return this.#isFast ? concurrencies.fast : concurrencies.literal
+  }
+
+  #hear(level: Parameters<Log>[0], line: string): void {
+    if (level !== 'warn' && level !== 'error') return
+    const kind = `${level}: ${line.replaceAll(/[0-9a-f-]{8,}|\d+/gi, '#').slice(0, 200)}`
+    this.warned.set(kind, (this.warned.get(kind) ?? 0) + 1)
   }
 
   #connect(): Queue {
@@ -154,7 +171,9 @@ export class Scene {
 
   /** Waits until every worker has claimed something since now; there is work for all of them. How long it took; a worker that stays idle is a problem. */
   async resumed(what: string): Promise<number> {
-    await this.topUp(this.ground.scaled(500, 250))
+    // More than all of them can hold at once.
+    const enough = this.#claims.length * this.#concurrency + this.load.itemsPerRun
+    await this.topUp(enough)
     const before = [...this.#claims]
     const from = performance.now()
     for (;;) {
@@ -166,7 +185,7 @@ export class Scene {
         return ms
       }
       await pause(50)
-      if ((await this.live()) < concurrency) await this.topUp(this.ground.scaled(500, 250))
+      if ((await this.live()) < this.#concurrency) await this.topUp(enough)
     }
   }
 

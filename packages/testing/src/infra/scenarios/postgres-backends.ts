@@ -28,7 +28,7 @@ export const postgresFull: Scenario = (ground, queue) => playAct(ground, {
   async play(scene) {
     await scene.startWorkers()
     await scene.topUp(ground.scaled(500, 100))
-    const hog = postgres(ground.postgres.url, { max: 250, onnotice: () => {}, backoff: () => 0.05, connect_timeout: 5 })
+    const hog = postgres(ground.postgres.url, { max: 250, fetch_types: false, onnotice: () => {}, backoff: () => 0.05, connect_timeout: 5 })
     const [limit] = await scene.side.query<{ n: number }>(`select current_setting('max_connections')::integer as n`)
     const sitting = Array.from({ length: (limit?.n ?? 200) + 20 }, () => hog`select pg_sleep(600)`.catch(() => undefined))
     let least = Number.POSITIVE_INFINITY
