@@ -13,9 +13,18 @@ export interface FreshDatabase {
 
 /** An empty database of the caller's own on the run's Postgres: one per test file is the habit. */
 export async function freshDatabase(): Promise<FreshDatabase> {
+  return await makeDatabase('')
+}
+
+/** A copy of a database nobody is connected to. */
+export async function copyDatabase({ url }: FreshDatabase): Promise<FreshDatabase> {
+  return await makeDatabase(` template ${new URL(url).pathname.slice(1)}`)
+}
+
+async function makeDatabase(options: string): Promise<FreshDatabase> {
   const server = inject('postgresUrl')
   const name = `test_${randomBytes(8).toString('hex')}`
-  await runOnServer(server, `create database ${name}`)
+  await runOnServer(server, `create database ${name}${options}`)
   const url = new URL(server)
   url.pathname = `/${name}`
   return { url: url.href, drop: async () => runOnServer(server, `drop database if exists ${name} with (force)`) }
@@ -27,8 +36,18 @@ export async function freshDatabase(): Promise<FreshDatabase> {
  */
 export function describeRedis(name: string, suite: (redisUrl: string) => void): void {
   const redisUrl = inject('redisUrl')
-  if (redisUrl === null) appendFileSync(inject('notRunFile'), `${name}\n`)
+  if (redisUrl === null) noteNotRun('redis', name)
   describe.skipIf(redisUrl === null)(name, () => suite(redisUrl ?? 'redis://127.0.0.1:1'))
+}
+
+/** A suite that needs a real pgbouncer before the run's Postgres; without one, as above. */
+export function describePgBouncer(name: string, isThere: boolean, suite: () => void): void {
+  if (!isThere) noteNotRun('pgbouncer', name)
+  describe.skipIf(!isThere)(name, suite)
+}
+
+function noteNotRun(need: 'redis' | 'pgbouncer', name: string): void {
+  appendFileSync(inject('notRunFile'), `${need}\t${name}\n`)
 }
 
 async function runOnServer(url: string, text: string): Promise<void> {

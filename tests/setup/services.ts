@@ -2,7 +2,7 @@
  * Real Postgres and Redis for every test file, started once per run and stopped with it.
  *
  * Postgres: PAWL_TEST_DATABASE_URL, or an embedded one of this run's own under `.pawl/`. Redis: REDIS_URL, or a server
- * found on PATH. Without a Redis the suites that need it do not run; the run says so at its end, and fails in CI.
+ * found on PATH. Without a Redis (or a pgbouncer) the suites that need it do not run; the run says so at its end, and fails in CI.
  * The embedded package is imported by path: vitest loads this file outside the conditions that lead to sources, and a
  * stale build must not pass for a fresh one.
  */
@@ -19,7 +19,7 @@ declare module 'vitest' {
   interface ProvidedContext {
     postgresUrl: string
     redisUrl: string | null
-    /** A file that collects the names of the suites that did not run, one per line. */
+    /** A file that collects the suites that did not run, one per line: what they need, a tab, their name. */
     notRunFile: string
   }
 }
@@ -87,13 +87,19 @@ async function provideRedis(): Promise<{ url: string | null; stop: Stop }> {
   return { url: server.url, stop: async () => server.stop() }
 }
 
-function reportNotRun(names: string): void {
-  const suites = [...new Set(names.split('\n').filter((name) => name !== ''))]
-  if (suites.length === 0) return
-  const line = `NOT RUN: ${suites.length} suites need Redis: ${suites.join(', ')}`
-  const help = 'Set REDIS_URL, or put redis-server or valkey-server on PATH (Debian: apt-get install redis-server).'
-  console.error(`\n${'='.repeat(80)}\n${line}\n${help}\n${'='.repeat(80)}\n`)
-  if (process.env['CI'] === 'true') process.exitCode = 1
+const helps: Readonly<Record<string, string>> = {
+  redis: 'Set REDIS_URL, or put redis-server or valkey-server on PATH (Debian: apt-get install redis-server).',
+  pgbouncer: 'Put pgbouncer on PATH (Debian: apt-get install pgbouncer).',
+}
+
+function reportNotRun(lines: string): void {
+  const suites = [...new Set(lines.split('\n').filter((line) => line !== ''))].map((line) => line.split('\t'))
+  for (const [need, help] of Object.entries(helps)) {
+    const names = suites.filter(([needed]) => needed === need).map(([, name]) => name)
+    if (names.length === 0) continue
+    console.error(`\n${'='.repeat(80)}\nNOT RUN: ${names.length} suites need ${need}: ${names.join(', ')}\n${help}\n${'='.repeat(80)}\n`)
+    if (process.env['CI'] === 'true') process.exitCode = 1
+  }
 }
 
 async function runOnce(url: string, text: string): Promise<void> {

@@ -1,8 +1,9 @@
 -- rearm_action: "again" for an action that exists: a retry after failed, a re-call under the same key, a re-send after "it did not happen",
 -- or the takeover of a key whose owner failed for good, or waits for a key itself. Fenced like an intent; never in the flush that completes the same key.
--- Locks: item, then action. Writes: attempt+1, sends+1, new token, new order number; key_expires_at never moves.
+-- Locks: item, then action. Writes: attempt+1, sends+1, new token, new order number; key_expires_at never moves. The times a settler has to wait only grow:
+-- another build of the tool may allow this send more than the first one.
 -- Same token again (a lost answer): the same rearming. Returns (outcome, row): sent | fenced | evidence | key_expired | taken.
-create or replace function pawl.rearm_action(p_run uuid, p_seq integer, p_epoch integer, p_key text, p_token uuid, p_tool_version text, p_margin_ms integer)
+create or replace function pawl.rearm_action(p_run uuid, p_seq integer, p_epoch integer, p_key text, p_token uuid, p_tool_version text, p_margin_ms integer, p_timeout_ms integer, p_settle_ms integer)
 returns table (outcome text, action json, timeline text) language plpgsql as $$
 declare
   it pawl.items;
@@ -28,7 +29,8 @@ begin
   end if;
   update pawl.actions x set status = 'started', attempt = x.attempt + 1, sends = x.sends + 1, token = p_token, epoch = p_epoch,
     item_seq = case when it.kind in ('compensate', 'settle') and x.undoes is null then x.item_seq else p_seq end,
-    order_no = nextval('pawl.order_no'), started_at = clock_timestamp(), error = null, tool_version = p_tool_version, answerable_at = null, settled_by = null
+    order_no = nextval('pawl.order_no'), started_at = clock_timestamp(), error = null, tool_version = p_tool_version,
+    timeout_ms = greatest(x.timeout_ms, p_timeout_ms), settle_ms = greatest(x.settle_ms, p_settle_ms), answerable_at = null, settled_by = null
     where x.run_id = p_run and x.id = a.id returning * into a;
   outcome := 'sent'; action := row_to_json(a.*);
   return next;

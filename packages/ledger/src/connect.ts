@@ -33,7 +33,7 @@ export interface QueryOptions {
 export class Ledger {
   readonly host: string
   readonly gauge = new HistoryGauge()
-  readonly #statements: pg.Pool
+  #statements: pg.Pool
   #transactions: pg.Pool | undefined
   #closed = false
   /** Give up what is still under way; called some time after `close()`. */
@@ -65,7 +65,8 @@ export class Ledger {
   /** The deadline covers the wait for a connection too. */
   async #once<R extends Row>(text: string, params: readonly Param[]): Promise<R[]> {
     const deadlineAt = performance.now() + (this.#options.deadlineMs ?? limits.statementDeadlineMs)
-    const connection = await beforeDeadline(this.#statements.connect(), deadlineAt, this.#underWay, (late) => late.release())
+    const pool = this.#statements
+    const connection = await beforeDeadline(pool.connect(), deadlineAt, this.#underWay, (late) => late.release())
     let isHealthy = false
     try {
       const sent = connection.query<R>({ text, values: [...params], ...(this.#isPooled ? {} : { name: nameOf(text) }) })
@@ -75,10 +76,20 @@ export class Ledger {
     } catch (error) {
       // The database's own error leaves the connection as it was, unless it says that the session is over.
       isHealthy = error instanceof pg.DatabaseError && !/^(57P|08)/.test(error.code ?? '')
+      if (isDeadline(error)) this.#replace(pool)
       throw error
     } finally {
       connection.release(!isHealthy)
     }
+  }
+
+  /** Where one connection is silent its neighbours are, too: whoever comes next gets a new one. What is under way on the old ones ends by itself. */
+  #replace(pool: pg.Pool): void {
+    if (this.#closed) return
+    if (pool === this.#statements) this.#statements = openPool(this.#options)
+    else if (pool === this.#transactions) this.#transactions = undefined
+    else return
+    pool.end().catch(() => {})
   }
 
   #unreachable(cause: unknown): PawlError {
@@ -86,10 +97,17 @@ export class Ledger {
     return new PawlError('LEDGER_UNREACHABLE', `The ledger's Postgres at ${this.host} did not answer (${why}). Nothing is lost; check that it runs and that DATABASE_URL is right, then try again.`, 'retry', { host: this.host }, { cause })
   }
 
-  /** A connection of one's own, for `transaction.ts`. The caller releases it, with `true` when its state is unknown. */
-  async reserve(): Promise<pg.PoolClient> {
-    this.#transactions ??= openPool(this.#options)
-    return await this.#transactions.connect()
+  /** A connection of one's own, for `transaction.ts`. The caller gives it back; one whose state is unknown is thrown away, and its neighbours with one that is silent. */
+  async reserve(): Promise<{ connection: pg.PoolClient; giveBack: (state: 'healthy' | 'unknown' | 'silent') => void }> {
+    const pool = (this.#transactions ??= openPool(this.#options))
+    const connection = await pool.connect().catch((error: unknown) => { throw refusedByPooler(error, this.host) ?? error })
+    return {
+      connection,
+      giveBack: (state) => {
+        connection.release(state !== 'healthy')
+        if (state === 'silent') this.#replace(pool)
+      },
+    }
   }
 
   /** Never rejects and never takes longer than two seconds: `end()` alone may stay pending after a lost connection. */
@@ -160,6 +178,8 @@ async function beforeDeadline<T>(answer: Promise<T>, deadlineAt: number, underWa
     underWay.delete(giveUp)
   }
 }
+
+export const isDeadline = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === 'PAWL_DEADLINE'
 
 /** Behind a transaction-mode pooler no statement may be prepared by name, and nothing set on a connection outlives a transaction. */
 function isPooled({ url, prepare }: LedgerOptions): boolean {

@@ -68,9 +68,10 @@ l as (
   order by i.run_id, i.seq for update of i skip locked),
 c as (
   update pawl.actions a set
-    status = case when x.outcome = 'committed' then 'committed' when a.refused + 1 >= a.sends then 'failed' else 'started' end,
+    -- Refused by every send that is known of, but proved applied meanwhile by one that was thought not to be: unsettled.
+    status = case when x.outcome = 'committed' then 'committed' when a.refused + 1 >= a.sends and a.applied_evidence is null then 'failed' else 'started' end,
     refused = a.refused + case when x.outcome = 'committed' then 0 else 1 end,
-    token = case when x.outcome = 'committed' or a.refused + 1 >= a.sends then a.token end,
+    token = case when x.outcome = 'committed' or (a.refused + 1 >= a.sends and a.applied_evidence is null) then a.token end,
     result = coalesce(x.result, a.result), error = x.error, undo = coalesce(x.undo, a.undo), settled_by = 'worker',
     committed_at = case when x.outcome = 'committed' then clock_timestamp() end
   from json_to_recordset($2::json) as x(run uuid, seq integer, epoch integer, key text, token uuid, outcome text, result text, error text, undo text)

@@ -58,7 +58,7 @@ export async function noteLoss(ledger: Ledger, seen: History, why: string, lost:
 /** A person has reviewed what may be missing; sends go on. */
 export async function clearLedger(ledger: Ledger, actor: string): Promise<void> {
   await ledger.query(`update pawl.ledger set system_identifier = (select system_identifier::text from pg_control_system()), timeline = pawl.timeline_now(),
-    written_in = pawl.row_origin(pg_current_xact_id()::xid), noticed_at = null, noticed_why = null, kept_until = null, lost_calls = '[]',
+    written_in = pawl.row_origin(pg_current_xact_id()::xid), noticed_at = null,
     cleared_at = clock_timestamp(), cleared_by = $1`, [actor])
   ledger.gauge.reset()
 }

@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { freshDatabase, type FreshDatabase } from '../../../tests/setup/fixtures.ts'
+import { copyDatabase, freshDatabase, type FreshDatabase } from '../../../tests/setup/fixtures.ts'
 import { Ledger } from './connect.ts'
-import { clearLedger, readIdentity } from './identity.ts'
+import { HistoryGauge } from './history.ts'
+import { clearLedger, noteLoss, readIdentity } from './identity.ts'
 import { checkSchema, migrateLedger } from './migrate.ts'
+import { readGap } from './reads/read-gap.ts'
 
 let database: FreshDatabase
 let ledger: Ledger
@@ -70,4 +72,45 @@ test('a ledger on another timeline or another server is not trusted until a pers
   expect((await readIdentity(ledger)).isTrusted).toBe(false)
   await clearLedger(ledger, 'ann')
   expect((await ledger.query('select cleared_by, cleared_at is not null as cleared from pawl.ledger'))).toEqual([{ cleared_by: 'ann', cleared: true }])
+})
+
+test('a ledger that came out of a dump, or whose database was copied, is not trusted, though server and timeline are the same', async () => {
+  await migrateLedger(ledger)
+  expect((await readIdentity(ledger)).isTrusted).toBe(true)
+  // What loading a dump does: the same values, written by another transaction.
+  await ledger.query('with old as (delete from pawl.ledger returning *) select 1 from old')
+  await expect(readIdentity(ledger)).rejects.toMatchObject({ code: 'NO_LEDGER' })
+  await ledger.query(`insert into pawl.ledger (id, system_identifier, timeline, written_in) select gen_random_uuid(), (select system_identifier::text from pg_control_system()), pawl.timeline_now(), '1/1'`)
+  expect((await readIdentity(ledger)).isTrusted).toBe(false)
+  await clearLedger(ledger, 'ann')
+  expect((await readIdentity(ledger)).isTrusted).toBe(true)
+  await ledger.close()
+  const copied = await copyDatabase(database)
+  const copy = new Ledger({ url: copied.url })
+  expect(await readIdentity(copy)).toMatchObject({ isTrusted: false })
+  await copy.close()
+  await copied.drop()
+  ledger = new Ledger({ url: database.url })
+})
+
+test('a loss noted for the history that was seen holds every claim and dispatch until it is cleared; one noted late for a cleared ledger does nothing', async () => {
+  await migrateLedger(ledger)
+  const { history } = await readIdentity(ledger)
+  expect(await noteLoss(ledger, history, 'files were put back', [{ run: 'r', item: 1, key: 'k', tool: 't', effect: 'non-idempotent', at: '2026-01-01T00:00:00.000Z', why: 'missing' }])).toBe(true)
+  expect((await readIdentity(ledger)).isTrusted).toBe(false)
+  expect(await readGap(ledger)).toMatchObject({ why: 'files were put back', lostCalls: [{ key: 'k' }], begun: 0 })
+  await clearLedger(ledger, 'ann')
+  expect(await noteLoss(ledger, history, 'too late')).toBe(false)
+  expect((await readIdentity(ledger)).isTrusted).toBe(true)
+})
+
+test('a position further back than one this process was told is a history that went back; answers that overtake each other are not', () => {
+  const gauge = new HistoryGauge()
+  const said = (lsn: number): string => JSON.stringify({ timeline: '00000001', since: '1/1', known: true, cleared: 0, lsn: String(lsn) })
+  const [first, second] = [gauge.begin(), gauge.begin()]
+  expect([second(said(20)).hasGoneBack, first(said(10)).hasGoneBack]).toEqual([false, false])
+  const before = gauge.begin()
+  expect(gauge.begin()(said(19)).hasGoneBack).toBe(true)
+  gauge.reset()
+  expect([before(said(5)).hasGoneBack, gauge.begin()(said(5)).hasGoneBack]).toEqual([false, false])
 })

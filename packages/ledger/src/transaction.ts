@@ -4,10 +4,12 @@
  */
 import { limits, PawlError } from '@pawl/core'
 import type pg from 'pg'
-import type { Ledger, Row } from './connect.ts'
+import { isDeadline, type Ledger, type Row } from './connect.ts'
 import { withCode } from './passing-error.ts'
 
 const rollbackMs = 2_000
+/** BEGIN and COMMIT do no work of the caller's: a longer silence is a connection that is gone. */
+const edgeMs = 5_000
 
 export interface Transaction {
   query<R extends Row = Row>(text: string, params?: readonly unknown[]): Promise<{ rows: R[]; rowCount: number }>
@@ -17,30 +19,34 @@ export interface Transaction {
 
 /** Commits when `work` resolves, rolls back when it rejects. Throws `COMMIT_UNKNOWN` (next: retry) when the answer to COMMIT was lost. */
 export async function withTransaction<T>(ledger: Ledger, options: { timeoutMs: number }, work: (tx: Transaction) => Promise<T>): Promise<T> {
-  const connection = await inTime(ledger.reserve(), limits.statementDeadlineMs + 1_000, ledger)
-  let healthy = false
+  const { connection, giveBack } = await inTime(ledger.reserve(), limits.statementDeadlineMs + 1_000, ledger)
+  let state: 'healthy' | 'unknown' | 'silent' = 'unknown'
   try {
-    await inTime(connection.query(`begin; set local statement_timeout = ${Math.ceil(options.timeoutMs)}`), options.timeoutMs, ledger)
+    await inTime(connection.query(`begin; set local statement_timeout = ${Math.ceil(options.timeoutMs)}`), Math.min(options.timeoutMs, edgeMs), ledger)
     let result: T
     try {
       result = await work(transactionOn(connection, options.timeoutMs, ledger))
     } catch (error) {
       // A connection that is gone rolls back by itself; what went wrong in `work` is what the caller must hear.
-      healthy = await inTime(connection.query('rollback'), rollbackMs, ledger).then(() => true, () => false)
+      const isRolledBack = !isDeadline(error) && await inTime(connection.query('rollback'), rollbackMs, ledger).then(() => true, () => false)
+      state = isRolledBack ? 'healthy' : isDeadline(error) ? 'silent' : 'unknown'
       throw error
     }
     await commit(connection, ledger)
-    healthy = true
+    state = 'healthy'
     return result
+  } catch (error) {
+    if (isDeadline(error) || isDeadline((error as { cause?: unknown } | null)?.cause)) state = 'silent'
+    throw error
   } finally {
-    connection.release(!healthy)
+    giveBack(state)
   }
 }
 
 async function commit(connection: pg.PoolClient, ledger: Ledger): Promise<void> {
   let answer: pg.QueryResult
   try {
-    answer = await inTime(connection.query('commit'), limits.statementDeadlineMs, ledger)
+    answer = await inTime(connection.query('commit'), edgeMs, ledger)
   } catch (error) {
     throw new PawlError('COMMIT_UNKNOWN', `The answer to a COMMIT at ${ledger.host} was lost; the row it wrote is read again to find out.`, 'retry', {}, { cause: error })
   }

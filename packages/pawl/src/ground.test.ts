@@ -45,9 +45,10 @@ test('the doctor names items under ended leases and blocked ones', async () => {
 test('a ledger on another history is a failure until a person has said that the gap was reviewed', async () => {
   await world.ledger.query(`update pawl.ledger set timeline = '000000FF'`)
   const [diagnosed, refused] = await Promise.all([world.pawl('doctor', '--json'), world.pawl('ledger', 'clear')])
-  expect(levelsOf(diagnosed)).toMatchObject({ timeline: 'fail' })
+  expect(levelsOf(diagnosed)).toMatchObject({ timeline: 'fail', 'gap-items': 'warn' })
+  expect(diagnosed.stdout).toMatch(/what it acknowledged between .* and now UTC may be missing/)
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('pawl ledger clear --reviewed') as string })
-  expect(await world.json('ledger', 'clear', '--reviewed')).toMatchObject({ wasTrusted: false, cleared: true })
+  expect(await world.json('ledger', 'clear', '--reviewed')).toMatchObject({ wasTrusted: false, cleared: true, gap: { lostCalls: [], broughtBack: 0, waiting: expect.any(Number) as number } })
   const [row] = await world.ledger.query<{ cleared_by: string }>('select cleared_by from pawl.ledger')
   expect(row?.cleared_by).toMatch(/^cli/)
   expect((await world.pawl('ledger', 'clear', '--reviewed')).stdout).toContain('nothing to clear')

@@ -26,10 +26,18 @@ const rearmAnswer = z.object({
 })
 export type RearmAnswer = Omit<z.infer<typeof rearmAnswer>, 'timeline'> & { readonly history: History }
 
-/** `rearm_action`: send again under a key that exists. Nothing may be sent unless the outcome is `sent`. */
-export async function rearmAction(ledger: Ledger, by: Holder, key: string, token: string, toolVersion: string, marginMs: number): Promise<RearmAnswer> {
+/** How long a send may take, and stay invisible: the tool's, as the build that sends has it. */
+export interface SendTimes {
+  readonly timeoutMs: number
+  readonly settleWindowMs: number
+}
+
+/** `rearm_action`: send again under a key that exists. Nothing may be sent unless the outcome is `sent`. Without times, those of the earlier sends stand. */
+export async function rearmAction(ledger: Ledger, by: Holder, key: string, token: string, toolVersion: string, marginMs: number, times?: SendTimes): Promise<RearmAnswer> {
   const seen = ledger.gauge.begin()
-  const { timeline, ...answer } = await runVerbOnce(ledger, 'rearm_action', [by.runId, by.seq, by.epoch, key, token, toolVersion, Math.ceil(marginMs)], rearmAnswer, { retryForMs: 60_000 })
+  const { timeline, ...answer } = await runVerbOnce(ledger, 'rearm_action', [
+    by.runId, by.seq, by.epoch, key, token, toolVersion, Math.ceil(marginMs), times ? Math.ceil(times.timeoutMs) : null, times ? Math.ceil(times.settleWindowMs) : null,
+  ], rearmAnswer, { retryForMs: 60_000 })
   return { ...answer, history: seen(timeline) }
 }
 
