@@ -9,7 +9,7 @@ import { z } from 'zod'
 import { defineTool, type Tool, type ToolDefinition } from '../define-tool.ts'
 import { hash, type FsRules } from './fs-read.ts'
 import { inJail, jailedPath, readRegular, type Place } from './jail.ts'
-import { hashOf, recordChange } from './keyed-change.ts'
+import { hashOf, idOf, recordChange } from './keyed-change.ts'
 
 export interface MoveInput {
   readonly from: string
@@ -36,14 +36,15 @@ function moveDefinition({ root, maxBytes }: FsRules, name: string, description: 
     outputSchema: z.object({ hash }),
     settleWindow: 0,
     execute: (input, context) => inJail(root, input.from, false, (from) => inJail(root, input.to, true, async (to) => {
-      const { before } = await recordChange(root, context.key, await readRegular(from, maxBytes))
+      const here = await idOf(from)
+      const { before, id } = await recordChange(root, context.key, here, await readRegular(from, maxBytes))
       if (before === null) throw new NotApplied(`there is no file "${input.from}".`)
       const [old, moved] = await Promise.all([hashAt(from), hashAt(to)])
       if (moved === before && (old === null || (await isSameFile(from, to)))) {
         if (old !== null) await rm(from.path, { force: true })
         return { hash: before }
       }
-      if (old !== before) throw new NotApplied(`"${input.from}" was changed by somebody else since this call was first made; it was left alone.`)
+      if (old !== before || (await idOf(from)) !== id) throw new NotApplied(`"${input.from}" was changed by somebody else since this call was first made; it was left alone.`)
       if (moved !== null) throw new NotApplied(`"${input.to}" exists. Remove it first, or choose another name.`)
       context.guard()
       await link(from.path, to.path).catch((cause: unknown) => {

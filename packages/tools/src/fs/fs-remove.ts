@@ -9,7 +9,7 @@ import { defineTool, type Tool } from '../define-tool.ts'
 import { hash, type FsRules } from './fs-read.ts'
 import type { RestoreInput, RestoreResult } from './fs-restore.ts'
 import { inJail, jailedPath, readRegular } from './jail.ts'
-import { hashOf, recordChange } from './keyed-change.ts'
+import { hashOf, idOf, recordChange } from './keyed-change.ts'
 
 export interface RemoveInput {
   readonly path: string
@@ -34,11 +34,12 @@ export function fsRemove({ root, maxBytes }: FsRules, restore: Tool<RestoreInput
     settleWindow: 0,
     async execute(input, context) {
       return inJail(root, input.path, false, async (place) => {
-        const { before } = await recordChange(root, context.key, await readRegular(place, maxBytes))
+        const here = await idOf(place)
+        const { before, id } = await recordChange(root, context.key, here, await readRegular(place, maxBytes))
         if (input.ifHash !== undefined && input.ifHash !== before) throw new NotApplied(`"${input.path}" is not what ifHash says. Read it again.`)
         const found = await readRegular(place)
         if (!found) return { before }
-        if (hashOf(found) !== before) throw new NotApplied(`"${input.path}" was changed by somebody else since this call was first made; it was left alone.`)
+        if (hashOf(found) !== before || (await idOf(place)) !== id) throw new NotApplied(`"${input.path}" was changed by somebody else since this call was first made; it was left alone.`)
         context.guard()
         await rm(place.path, { force: true })
         await place.folder.sync()

@@ -9,7 +9,7 @@ import { z } from 'zod'
 import { defineTool, type Tool } from '../define-tool.ts'
 import { hash, type FsRules } from './fs-read.ts'
 import { inJail, jailedPath, readRegular } from './jail.ts'
-import { hashOf, readKept, replaceAtomically } from './keyed-change.ts'
+import { hashOf, idOf, isInPlace, putInPlace, readChange, readKept, recordChange } from './keyed-change.ts'
 
 export interface RestoreInput {
   readonly path: string
@@ -35,18 +35,31 @@ export function fsRestore({ root }: FsRules): Tool<RestoreInput, RestoreResult> 
     settleWindow: 0,
     async execute(input, context) {
       return inJail(root, input.path, input.content !== null, async (place) => {
-        const check = async () => {
+        const look = async () => {
+          const id = await idOf(place)
           const found = await readRegular(place)
-          const now = found ? hashOf(found) : null
-          if (now !== input.content && now !== input.ifHash) throw new NotApplied(`"${input.path}" was changed since; it was left as it is. Restore it by hand, or abandon this undo.`)
-          context.guard()
-          return now
+          return { id, found, now: found ? hashOf(found) : null }
         }
-        if ((await check()) === input.content) return { hash: input.content }
-        if (input.content === null) await rm(place.path, { force: true })
-        else await replaceAtomically(place, await readKept(root, input.content), 0o666, async () => ((await check()) === input.content ? 'done' : 'go'))
+        const changed = () => new NotApplied(`"${input.path}" was changed since; it was left as it is. Restore it by hand, or abandon this undo.`)
+        const done = { hash: input.content }
+        const known = await readChange(root, context.key)
+        if (known && (await isInPlace(root, known))) return done
+        const { id, found, now } = await look()
+        if (now === input.content) return done
+        // Nothing is recorded of a call that finds something else: mended by hand, it may be made again.
+        if (!known && now !== input.ifHash) throw changed()
+        const change = await recordChange(root, context.key, id, found, input.content === null ? undefined : { content: await readKept(root, input.content), mode: 0o666 })
+        const check = async () => {
+          const last = await look()
+          if (last.now === input.content) return 'done'
+          if (last.now !== input.ifHash || last.id !== change.id) throw changed()
+          context.guard()
+          return 'go'
+        }
+        if (input.content !== null) await putInPlace(root, change, place, check)
+        else if ((await check()) === 'go') await rm(place.path, { force: true })
         await place.folder.sync()
-        return { hash: input.content }
+        return done
       })
     },
   })

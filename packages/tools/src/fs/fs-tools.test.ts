@@ -30,8 +30,8 @@ afterEach(() => rm(base, { recursive: true, force: true }))
 /** A guard that lets `act` happen at the last moment before the change. */
 const atTheGuard = (act: () => void, key = 'k') => testContext(key, { guard: act })
 
-async function undo(tool: AnyTool, input: unknown, result: unknown): Promise<unknown> {
-  return tool.undo?.tool.execute(tool.undo.input({ input, result }), testContext('undo:k'))
+async function undo(tool: AnyTool, input: unknown, result: unknown, key = 'k'): Promise<unknown> {
+  return tool.undo?.tool.execute(tool.undo.input({ input, result }), testContext(`undo:${key}`))
 }
 
 describe('the jail', () => {
@@ -102,8 +102,32 @@ describe('fs.write', () => {
     const first = await tools.write.execute({ path: 'a', content: 'one' }, testContext('k'))
     expect(await tools.write.execute({ path: 'a', content: 'one' }, testContext('k'))).toEqual(first)
     await tools.write.execute({ path: 'a', content: 'two' }, testContext('other'))
-    expect(await rejection(tools.write.execute({ path: 'a', content: 'one' }, testContext('k')))).toBeInstanceOf(NotApplied)
+    expect(await tools.write.execute({ path: 'a', content: 'one' }, testContext('k'))).toEqual(first)
     expect(await text('a')).toBe('two')
+  })
+
+  it('refused, it may be made again once somebody has mended the file', async () => {
+    const input = { path: 'a', content: 'one', ifHash: hash('zero') }
+    expect(await rejection(tools.write.execute(input, testContext('k')))).toBeInstanceOf(NotApplied)
+    await writeFile(at('a'), 'zero')
+    expect(await tools.write.execute(input, testContext('k'))).toMatchObject({ before: hash('zero') })
+  })
+
+  it('a file that its consumer has taken away is not written a second time, and verify knows that it was written', async () => {
+    const input = { path: 'inbox/order', content: '{}' }
+    const first = await tools.write.execute(input, testContext('k'))
+    await rm(at('inbox/order'))
+    expect(await tools.write.execute(input, testContext('k'))).toEqual(first)
+    expect(await tools.write.verify?.(input, verifyContext('k'))).toEqual({ verdict: 'applied', result: first })
+    expect(existsSync(at('inbox/order'))).toBe(false)
+  })
+
+  it('a write that somebody took back is not made again', async () => {
+    await writeFile(at('a'), 'old')
+    const first = await tools.write.execute({ path: 'a', content: 'new' }, testContext('k'))
+    await writeFile(at('a'), 'old')
+    expect(await tools.write.execute({ path: 'a', content: 'new' }, testContext('k'))).toEqual(first)
+    expect(await text('a')).toBe('old')
   })
 
   it('a first call that died before the rename is carried out by the second', async () => {
@@ -153,12 +177,24 @@ describe('fs.write', () => {
     const second = await tools.write.execute(fresh, testContext('2'))
     await undo(tools.write, over, first)
     await undo(tools.write, over, first)
-    await undo(tools.write, fresh, second)
+    await undo(tools.write, fresh, second, '2')
     expect(await text('a')).toBe('zero')
     expect(existsSync(at('b'))).toBe(false)
     await writeFile(at('a'), 'somebody else')
+    await undo(tools.write, over, first)
+    expect(await text('a')).toBe('somebody else')
+  })
+
+  it('undo of a file somebody changed waits until it is mended by hand', async () => {
+    await writeFile(at('a'), 'zero')
+    const over = { path: 'a', content: 'one' }
+    const first = await tools.write.execute(over, testContext('1'))
+    await writeFile(at('a'), 'somebody else')
     expect(await rejection(undo(tools.write, over, first))).toBeInstanceOf(NotApplied)
     expect(await text('a')).toBe('somebody else')
+    await writeFile(at('a'), 'one')
+    await undo(tools.write, over, first)
+    expect(await text('a')).toBe('zero')
   })
 })
 
@@ -176,6 +212,14 @@ describe('fs.remove', () => {
     expect(await tools.remove.execute({ path: 'a' }, testContext('k'))).toEqual(result)
     await undo(tools.remove, { path: 'a' }, result)
     expect(await text('a')).toBe('one')
+  })
+
+  it('a successor with the same content is not removed by the repeated call', async () => {
+    await writeFile(at('ready'), '')
+    await tools.remove.execute({ path: 'ready' }, testContext('k'))
+    await writeFile(at('ready'), '')
+    expect(await rejection(tools.remove.execute({ path: 'ready' }, testContext('k')))).toBeInstanceOf(NotApplied)
+    expect(existsSync(at('ready'))).toBe(true)
   })
 
   it('of nothing says so', async () => {
@@ -222,5 +266,14 @@ describe('fs.move', () => {
     await rename(at('new'), at('a'))
     expect(await rejection(tools.move.execute({ from: 'a', to: 'b' }, testContext('k')))).toBeInstanceOf(NotApplied)
     expect(await text('a')).toBe('two')
+  })
+
+  it('nor is a successor with the same content, when the moved one has gone on', async () => {
+    await writeFile(at('a'), 'one')
+    await tools.move.execute({ from: 'a', to: 'b' }, testContext('k'))
+    await rm(at('b'))
+    await writeFile(at('a'), 'one')
+    expect(await rejection(tools.move.execute({ from: 'a', to: 'b' }, testContext('k')))).toBeInstanceOf(NotApplied)
+    expect([await text('a'), existsSync(at('b'))]).toEqual(['one', false])
   })
 })

@@ -3,10 +3,11 @@
  *
  * Effect classes. `read` changes nothing. The others set a state, and an unconditional state-set may not be repeated at
  * once: a late first call could overwrite something newer. So each call first keeps, under its key, what it found
- * (`keyed-change.ts`), and acts only while the file still is that. Repeated, it finds the state it wanted (done), the state
- * it found first (acts), or something else (refuses: somebody else was here since). That is `idempotent` with a
- * `precondition`, and may be called again at once. The check and the rename are two system calls; a process frozen just
- * between them is the one gap (Pawl's known hole), which files offer no way to close.
+ * (`keyed-change.ts`), and acts only while that very file is still there, not one made anew with the same content. Repeated,
+ * it finds what it did (done), the file it found first (acts), or something else (refuses: somebody else was here since).
+ * That is `idempotent` with a `precondition`, and may be called again at once. A write is one rename of one kept file, so
+ * two calls never write twice, whatever became of the file in between. Over other people's changes the check and the change
+ * are two system calls; a process frozen just between them is the one gap (Pawl's known hole).
  */
 import type { Tool } from '../define-tool.ts'
 import { fsMove, type MoveInput, type MoveResult } from './fs-move.ts'
@@ -16,7 +17,7 @@ import { fsRestore, type RestoreInput, type RestoreResult } from './fs-restore.t
 import { fsWrite, type WriteInput, type WriteResult } from './fs-write.ts'
 
 export interface FsOptions {
-  /** Everything happens below this folder. It must exist. */
+  /** Everything happens below this folder, on its file system. It must exist. */
   readonly root: string
   /** The largest file read or written. Default 10 MB. */
   readonly maxBytes?: number

@@ -1,6 +1,6 @@
 /**
- * `fs.write`: replaces or creates a file in one step (temporary file, fsync, rename). `idempotent` with a precondition, see
- * `fs-tools.ts`; `verify` compares the content's hash. Undo puts back what was there.
+ * `fs.write`: replaces or creates a file in one step (a file kept beside, fsync, rename). `idempotent` with a precondition, see
+ * `fs-tools.ts`; `verify` looks whether that file was put in place, or the content is there. Undo puts back what was there.
  */
 import { lstat } from 'node:fs/promises'
 import { NotApplied } from '@pawl/core'
@@ -10,7 +10,7 @@ import { applied, unknown } from '../verdict.ts'
 import { encoding, hash, type FsRules } from './fs-read.ts'
 import type { RestoreInput, RestoreResult } from './fs-restore.ts'
 import { inJail, jailedPath, readRegular } from './jail.ts'
-import { hashOf, recordChange, replaceAtomically } from './keyed-change.ts'
+import { hashOf, idOf, isInPlace, putInPlace, readChange, recordChange } from './keyed-change.ts'
 
 export interface WriteInput {
   readonly path: string
@@ -47,17 +47,23 @@ export function fsWrite({ root, maxBytes }: FsRules, restore: Tool<RestoreInput,
       const wanted = hashOf(content)
       return inJail(root, input.path, true, async (place) => {
         const current = () => readRegular(place).then((found) => (found ? hashOf(found) : null))
-        const { before } = await recordChange(root, context.key, await readRegular(place))
-        const result = { bytes: content.length, hash: wanted, before }
-        const now = await current()
-        if (input.ifHash !== undefined && input.ifHash !== before) throw new NotApplied(`"${input.path}" is not what ifHash says. Read it again.`)
-        if (now === wanted) return result
+        const id = await idOf(place)
         const mode = await lstat(place.path).then((file) => file.mode & 0o777, () => 0o666)
-        await replaceAtomically(place, content, mode, async () => {
+        const found = await readRegular(place)
+        // Nothing is recorded of a call that finds something else: mended by hand, it may be made again.
+        if (!(await readChange(root, context.key))) assertHash(input, found ? hashOf(found) : null)
+        const change = await recordChange(root, context.key, id, found, { content, mode })
+        const { before } = change
+        const result = { bytes: content.length, hash: wanted, before }
+        if (await isInPlace(root, change)) return result
+        const now = await current()
+        assertHash(input, before)
+        if (now === wanted) return result
+        await putInPlace(root, change, place, async () => {
           const last = await current()
           // The same call, made twice at once: its twin was first.
           if (last === wanted) return 'done'
-          if (last !== before) throw new NotApplied(`"${input.path}" was changed by somebody else since this call was first made; nothing was written.`)
+          if (last !== before || (await idOf(place)) !== change.id) throw new NotApplied(`"${input.path}" was changed by somebody else since this call was first made; nothing was written.`)
           context.guard()
           return 'go'
         })
@@ -66,13 +72,18 @@ export function fsWrite({ root, maxBytes }: FsRules, restore: Tool<RestoreInput,
     },
     async verify(input, context) {
       const content = bytesOf(input)
+      const change = await readChange(root, context.key)
       const now = await inJail(root, input.path, false, (place) => readRegular(place)).catch(() => undefined)
-      if (!now || hashOf(now) !== hashOf(content)) return unknown('the file has another content: never written, or changed since')
-      const { before } = await recordChange(root, context.key, now)
-      return applied({ bytes: content.length, hash: hashOf(content), before })
+      const isThere = now !== undefined && hashOf(now) === hashOf(content)
+      if (!isThere && !(change && (await isInPlace(root, change)))) return unknown('the file has another content: never written, or changed since')
+      return applied({ bytes: content.length, hash: hashOf(content), before: change ? change.before : hashOf(content) })
     },
     undo: { tool: restore, input: ({ input, result }) => ({ path: input.path, ifHash: result.hash, content: result.before }) },
   })
 }
 
 const bytesOf = ({ content, encoding: as }: WriteInput): Buffer => Buffer.from(content, as ?? 'utf8')
+
+function assertHash({ path, ifHash }: WriteInput, found: string | null): void {
+  if (ifHash !== undefined && ifHash !== found) throw new NotApplied(`"${path}" is not what ifHash says. Read it again.`)
+}

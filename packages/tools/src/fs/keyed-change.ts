@@ -1,13 +1,16 @@
 /**
  * What a file tool knows about one call, kept beside the files: what was there when the call was first made, and a copy
  * of it. Written durably and once (by link, which fails if it is there) before the file is touched. It turns every change
- * into one with a precondition: a repeated or late call acts only if the file still is what the first call found, so
- * nothing newer is ever overwritten; and it is what undo restores.
+ * into one with a precondition: a repeated or late call acts only if the very file the first call found is still there, so
+ * nothing newer is ever overwritten, be its content the same; and it is what undo restores.
+ *
+ * A write also keeps the one file it will put in place. Only one rename can take it there, whoever calls how often; that it
+ * is gone proves that it was put in place, also when somebody has taken it away since.
  */
 import { createHash, randomUUID } from 'node:crypto'
-import { link, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { access, link, lstat, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { sha256 } from '@pawl/core'
+import { NotApplied, sha256 } from '@pawl/core'
 import { undoFolder, type Place } from './jail.ts'
 
 export const hashOf = (content: Uint8Array): string => createHash('sha256').update(content).digest('hex')
@@ -15,24 +18,58 @@ export const hashOf = (content: Uint8Array): string => createHash('sha256').upda
 export interface KeyedChange {
   /** Hash of what the first call found, null where there was no file. */
   readonly before: string | null
+  /** The file itself, as `idOf` tells it; null where there was none. */
+  readonly id: string | null
+  /** The file a write puts in place. */
+  readonly next?: string
 }
 
-/** The call's record: made now, or as the first call of this key made it. */
-export async function recordChange(root: string, key: string, content: Buffer | undefined): Promise<KeyedChange> {
+/** A file and its state: another one once it was replaced, written, linked or removed and made anew, even with the same content. Null: none. */
+export const idOf = (place: Place): Promise<string | null> =>
+  lstat(place.path, { bigint: true }).then(({ ino, ctimeNs }) => `${ino}:${ctimeNs}`, () => null)
+
+/**
+ * The call's record: made now, or as the first call of this key made it.
+ * @param id taken before `content` was read
+ * @param next what a write will put in place
+ */
+export async function recordChange(root: string, key: string, id: string | null, content: Buffer | undefined, next?: { content: Uint8Array; mode: number }): Promise<KeyedChange> {
   const folder = join(root, undoFolder)
-  const path = join(folder, `${sha256(key)}.json`)
-  const existing = await readChange(path)
+  const existing = await readChange(root, key)
   if (existing) return existing
   await mkdir(folder, { recursive: true, mode: 0o700 })
   if (content) await writeDurably(join(folder, hashOf(content)), content)
-  const change: KeyedChange = { before: content ? hashOf(content) : null }
-  await writeDurably(path, Buffer.from(JSON.stringify(change)))
+  const own = next && `${randomUUID()}.next`
+  if (next && own) await writeSynced(join(folder, own), next.content, next.mode)
+  const change: KeyedChange = { before: content ? hashOf(content) : null, id: content ? id : null, ...(own ? { next: own } : {}) }
+  await writeDurably(recordPath(root, key), Buffer.from(JSON.stringify(change)))
   // Somebody with the same key may have been first: what is in the file counts.
-  return (await readChange(path)) ?? change
+  const kept = (await readChange(root, key)) ?? change
+  if (own && kept.next !== own) await rm(join(folder, own), { force: true })
+  return kept
 }
 
-async function readChange(path: string): Promise<KeyedChange | undefined> {
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+/** True: this call or a twin of it has put its file in place. */
+export const isInPlace = (root: string, { next }: KeyedChange): Promise<boolean> =>
+  next === undefined ? Promise.resolve(false) : access(join(root, undoFolder, next)).then(() => false, (error: NodeJS.ErrnoException) => error.code === 'ENOENT')
+
+/** Puts the call's file in place, once. `check` runs when nothing but the rename is left; if it throws or says `done` nothing is changed. */
+export async function putInPlace(root: string, { next = '' }: KeyedChange, place: Place, check: () => Promise<'go' | 'done'>): Promise<void> {
+  if ((await check()) === 'go') {
+    await rename(join(root, undoFolder, next), place.path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'EXDEV') throw new NotApplied('its folder is on another file system than the root. Make a tool whose root is that folder.', { cause: error })
+      // Gone: a twin of this call was first.
+      if (error.code !== 'ENOENT') throw error
+    })
+  }
+  await place.folder.sync()
+}
+
+const recordPath = (root: string, key: string): string => join(root, undoFolder, `${sha256(key)}.json`)
+
+/** The record of a call, or undefined where none was made. */
+export async function readChange(root: string, key: string): Promise<KeyedChange | undefined> {
+  const text = await readFile(recordPath(root, key), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
     throw error
   })
@@ -66,16 +103,4 @@ async function writeSynced(path: string, content: Uint8Array, mode: number): Pro
   } finally {
     await file.close()
   }
-}
-
-/** Replaces the file in one step. `check` runs when nothing but the rename is left; if it throws or says `done` nothing is changed. */
-export async function replaceAtomically(place: Place, content: Uint8Array, mode: number, check: () => Promise<'go' | 'done'>): Promise<void> {
-  const temporary = `${place.path}.${randomUUID()}.tmp`
-  try {
-    await writeSynced(temporary, content, mode)
-    if ((await check()) === 'go') await rename(temporary, place.path)
-  } finally {
-    await rm(temporary, { force: true })
-  }
-  await place.folder.sync()
 }
