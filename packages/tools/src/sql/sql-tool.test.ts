@@ -146,6 +146,20 @@ describe('keyedSqlTool', () => {
     expect(await pieces()).toBe(7)
   })
 
+  it('verify waits for a first call that is still to commit, and leaves no key behind', async () => {
+    let verdict: unknown
+    const first = keyed({
+      transaction: (work) => transaction(work, async () => {
+        verdict = keyed().verify?.(take3, verifyContext('k'))
+        await waitForLockWaiter()
+      }),
+    })
+    const result = await first.execute(take3, testContext('k'))
+    expect(await verdict).toEqual({ verdict: 'applied', result })
+    expect(await keyed().verify?.(take3, verifyContext('other'))).toEqual({ verdict: 'notApplied' })
+    expect((await pool.query<{ key: string }>('select key from pawl_calls')).rows).toEqual([{ key: 'k' }])
+  })
+
   it('a closed guard rolls back', async () => {
     const context = testContext('k')
     context.closeGuard()

@@ -62,10 +62,26 @@ export function keyedSqlTool<I, R>(options: KeyedSqlToolOptions<I, R>): Tool<I, 
       }
     },
     async verify(_input, { key }) {
-      const found = await options.transaction((tx) => keptResult(tx, table, key))
-      return found === undefined ? notApplied() : applied(decode(found) as R)
+      const kept = await findOut(options, table, key)
+      return kept === undefined ? notApplied() : applied(decode(kept) as R)
     },
   })
+}
+
+/** A first call that is still to commit (its COMMIT waits for a standby, its worker is slow) cannot be seen, but it has its key: asking for the key waits for it. */
+async function findOut<I, R>({ transaction }: KeyedSqlToolOptions<I, R>, table: string, key: string): Promise<string | undefined> {
+  let isFree = false
+  try {
+    return await transaction(async (tx) => {
+      const { rowCount } = await tx.query(`insert into ${table} (key) values ($1) on conflict (key) do nothing`, [key])
+      isFree = rowCount > 0
+      if (isFree) throw new Error('nobody has the key; it is given back')
+      return await keptResult(tx, table, key)
+    })
+  } catch (error) {
+    if (isFree) return undefined
+    throw error
+  }
 }
 
 /** The statement that makes the table of keys. Run it in your migrations. */
