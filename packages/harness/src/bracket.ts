@@ -157,7 +157,7 @@ async function sendAgain(attempt: Attempt, call: Call, n: number): Promise<unkno
   if (attempt.ending) throw new Parked()
   await attempt.durable()
   const intended = startWatch()
-  const { outcome, action, history } = await rearmAction(attempt.parts.ledger, attempt.holder, call.key, newId(), call.tool.version, marginMs(attempt, call.tool))
+  const { outcome, action, history } = await rearmAction(attempt.parts.ledger, attempt.holder, call.key, newId(), call.tool.version, marginMs(attempt, call.tool), call.tool)
   attempt.parts.trust.see(history)
   if (outcome === 'fenced') throw parked(attempt, { kind: 'lost' })
   if (outcome === 'sent' && action) return await send(attempt, call, attempt.put(action), intended, n)
@@ -220,12 +220,18 @@ async function afterUnsent(attempt: Attempt, call: Call, action: ActionRow, erro
   const status = await refuse(attempt, call, action, 'unsent', { ...error, tries: n - 1 })
   if (attempt.ending) throw new Parked()
   if (status === 'started') return await afterUnknown(attempt, call, attempt.put({ ...action, token: null }), { since: attempt.begun, n })
-  // The window closed before the send: this process is too busy to send now.
-  if (countUnsent(attempt, call.key) > mostUnsent) throw parked(attempt, { kind: 'sleep', delayMs: attempt.parts.timings.sendWindowMs })
+  // The window closed before the send: this process is too busy to send now, or, when that goes on, the tool takes too long before it sends.
+  if (countUnsent(attempt, call.key) > mostUnsent) {
+    if (action.attempt <= mostUnsentEver) throw parked(attempt, { kind: 'sleep', delayMs: attempt.parts.timings.sendWindowMs })
+    throw parked(attempt, { kind: 'failure', error: { name: 'Unsent', message: `${call.tool.name} was not sent, ${action.attempt} times: ${error.message}. Prepare what takes long in a call of its own.` } })
+  }
   return await sendAgain(attempt, call, n)
 }
 
+/** In one attempt. */
 const mostUnsent = 4
+/** Sends under one key, after which a window that closed once more is a failure of the item: nothing is tried for ever without a word. */
+const mostUnsentEver = 10
 function countUnsent(attempt: Attempt, key: string): number {
   const count = (attempt.unsent.get(key) ?? 0) + 1
   attempt.unsent.set(key, count)

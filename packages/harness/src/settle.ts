@@ -150,7 +150,7 @@ async function recall(job: Job): Promise<Settled | undefined> {
   await attempt.durable()
   const intended = startWatch()
   const margin = attempt.parts.timings.sendWindowMs + tool.timeoutMs
-  const { outcome, action, history } = await rearmAction(attempt.parts.ledger, attempt.holder, job.action.key, newId(), tool.version, margin)
+  const { outcome, action, history } = await rearmAction(attempt.parts.ledger, attempt.holder, job.action.key, newId(), tool.version, margin, tool)
   attempt.parts.trust.see(history)
   if (action) job.action = attempt.put(action)
   if (outcome === 'fenced') {

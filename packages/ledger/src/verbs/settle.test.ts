@@ -136,6 +136,19 @@ test('a refused re-send proves nothing about the first: the action stays started
   expect(await actionNow(stage, runId, 'k')).toMatchObject({ status: 'failed', sends: 2, refused: 2 })
 })
 
+test('a refused second send is no refusal of the call once the first, thought not to have happened, is proved applied', async () => {
+  const runId = await runOf(stage, 1)
+  const by = await claim(stage, runId, 1)
+  await started(stage, by, 'k')
+  await settleAction(stage.ledger, by, 'k', { verdict: 'not_applied', by: 'verify' })
+  const token = newId()
+  expect((await rearmAction(stage.ledger, by, 'k', token, '1', 0)).outcome).toBe('sent')
+  await addEvidence(stage.ledger, runId, 'k', { entry: '"late"', result: '"receipt"' })
+  const refusal = await flushOne(stage.ledger, by, { completions: [completionOf({ key: 'k', token }, { outcome: 'refused', result: null, error: '{}' })] })
+  expect([...refusal.completed.values()]).toEqual(['started'])
+  expect(await settleAction(stage.ledger, by, 'k', { verdict: 'in_doubt', by: 'pawl' })).toMatchObject({ status: 'committed', result: '"receipt"' })
+})
+
 test('“again” is one fenced update: attempt, token and order move, the key’s window never does (hole 24)', async () => {
   const runId = await runOf(stage, 1)
   const by = await claim(stage, runId, 1)
@@ -144,9 +157,11 @@ test('“again” is one fenced update: attempt, token and order move, the key�
   await flushOne(stage.ledger, by, { completions: [completionOf(intent, { outcome: 'refused', result: null, error: '"e"' })] })
   await committed(stage, by, 'between', { undo: '{"u":"between"}' })
   const token = newId()
-  const again = await rearmAction(stage.ledger, by, 'k', token, '2', 1_000)
+  const again = await rearmAction(stage.ledger, by, 'k', token, '2', 1_000, { timeoutMs: 40_000, settleWindowMs: 0 })
   expect(again).toMatchObject({ outcome: 'sent', action: { id: before.id, attempt: 2, sends: 2, token, status: 'started', tool_version: '2', key_expires_at: before.key_expires_at, error: null } })
   expect(again.action!.order_no).toBeGreaterThan(before.order_no)
+  // Another build's tool may take longer; whoever settles this send waits for the longest of all.
+  expect(again.action).toMatchObject({ timeout_ms: 40_000, settle_ms: before.settle_ms })
   // A lost answer: the same token is the same rearming.
   expect(await rearmAction(stage.ledger, by, 'k', token, '2', 1_000)).toMatchObject({ outcome: 'sent', action: { attempt: 2, sends: 2 } })
   expect((await rearmAction(stage.ledger, { ...by, epoch: 0 }, 'k', newId(), '2', 0)).outcome).toBe('fenced')
