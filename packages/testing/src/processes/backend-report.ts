@@ -8,6 +8,8 @@ export interface BackendReport {
   readonly backend: 'redis' | 'postgres'
   readonly matrix: MatrixReport
   readonly storm: StormReport
+  /** How often it was doubled where it was forced. */
+  readonly knownHole: number
   readonly needless: readonly string[]
   readonly contradictions: readonly string[]
   readonly tally: Tally
@@ -30,7 +32,7 @@ export function addReports(reports: readonly BackendReport[]): TierReport & Read
     tier: 'processes', queues: Object.fromEntries(reports.map((report) => [report.backend, figuresOf(report)])),
     kills: sum(({ storm }) => storm.strikes.kill), stops: sum(({ storm }) => storm.strikes.stop), terms: sum(({ storm }) => storm.strikes.term), supervisors: sum(({ storm }) => storm.strikes.supervisor),
     cells: sum(({ matrix }) => matrix.outcomes.length), effects: sum(({ storm, matrix }) => storm.judged.effects + matrix.outcomes.reduce((all, one) => all + one.effects, 0)),
-    duplicates: sum(duplicatesOf), knownHole: sum(({ storm }) => storm.judged.knownHole), lost: sum(({ storm }) => storm.judged.lost + storm.stuck.length),
+    duplicates: sum(duplicatesOf), knownHole: sum(({ knownHole }) => knownHole), lost: sum(({ storm }) => storm.judged.lost + storm.stuck.length),
     violations: sum(({ storm, contradictions }) => storm.judged.violations + contradictions.length), needlessEscalations: sum(({ needless }) => needless.length),
     counters, ok: problems.length === 0, problems,
   }
@@ -47,12 +49,13 @@ function figuresOf(report: BackendReport): Readonly<Record<string, unknown>> {
   }
 }
 
-function problemsOf({ backend, matrix, storm, needless, contradictions, tally, unproved }: BackendReport): string[] {
+function problemsOf({ backend, matrix, storm, knownHole, needless, contradictions, tally, unproved }: BackendReport): string[] {
   const { p50, p95 } = storm.resume.sameHost
   const takeovers = tally.counters.get('takeovers') ?? 0
   return [
     ...matrix.problems, ...storm.stuck, ...storm.judged.problems, ...contradictions, ...needless.map((one) => `needless escalation: ${one}`), ...unproved,
     ...(takeovers < leastTakeoverShare * storm.judged.items ? [`nothing proved: ${takeovers} takeovers of ${storm.judged.items} items`] : []),
+    ...(knownHole === 0 ? ['nothing proved: the known hole was not forced'] : []),
     ...(storm.queueStalls === 0 ? ['nothing proved: no job of the queue stalled'] : []),
     ...(p50 === null || p95 === null ? ['nothing proved: no item was seen to go on after its worker was killed'] : []),
     ...(p50 !== null && p50 >= resumeTargets.p50 ? [`resume took ${p50} ms at the median, ${resumeTargets.p50} ms are the target`] : []),

@@ -12,3 +12,5 @@ export type ChaosPlace = z.infer<typeof chaosPlace>
 
 export const tallyFile = (folder: string): string => join(folder, 'tally')
 export const resumedFile = (folder: string, n: number): string => join(folder, `resumed-${n}`)
+/** Left by a process before it stands still in the known hole. */
+export const standingFile = (folder: string, subject: string): string => join(folder, `standing-${subject}.json`)

@@ -3,7 +3,7 @@
  * past its lease, or loses an answer; its successor carries on; and what the receivers logged is compared with what is right.
  * A process works on one item at a time, so that nothing is struck but what is meant.
  */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { newRunId } from '@pawl/core'
 import type { FailpointName } from '@pawl/harness'
@@ -153,12 +153,6 @@ function compare({ cell, status, receipts, effects, wasAsked, attempts, struck }
   // The verdict was durable, or nothing was claimed yet, or nobody died: no second attempt is needed. Everywhere else it is, or nothing was crashed.
   if (cell.does === 'kill' && cell.at !== 'after-finish' && cell.at !== 'before-claim' && attempts < 2) problems.push('there was no second attempt')
   return problems
-}
-
-/** When and where each process struck itself, as they noted it. */
-export function readStrike(stage: Stage, n: number): { pid: number; struckAt: number } | undefined {
-  const file = join(stage.folder, `${n}.json`)
-  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as { pid: number; struckAt: number }) : undefined
 }
 
 /** @param options processes work on one item each. */

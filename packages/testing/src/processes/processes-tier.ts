@@ -11,6 +11,7 @@ import { onGround, type Ground } from './ground.ts'
 import { allCells, runMatrix } from './matrix.ts'
 import { soak } from './soak.ts'
 import { Stage, type QueuePlace } from './stage.ts'
+import { forceKnownHole } from './standing-hole.ts'
 import { playStorm } from './storm.ts'
 
 const matrixProcesses = 6
@@ -38,7 +39,7 @@ async function playBackend(request: TierRequest, backend: QueuePlace['backend'],
   say(`the failpoint matrix, ${allCells.length} cells`)
   const matrixUrl = await ground.database(`matrix_${backend}`)
   const { stage: matrixStage, report: matrix } = await runMatrix({ url: matrixUrl, queue: ground.queueOf(backend, matrixUrl), seed, processes: matrixProcesses, deadlineMs: runDeadlineMs }, allCells)
-  await matrixStage.close()
+  const knownHole = await forceKnownHole(matrixStage).finally(() => matrixStage.close())
   addTally(matrixStage.tally, total)
   say(`${matrix.outcomes.filter((one) => one.problems.length === 0).length} of ${allCells.length} cells are right; now ${kills} kills`)
   const url = await ground.database(`storm_${backend}`)
@@ -50,7 +51,7 @@ async function playBackend(request: TierRequest, backend: QueuePlace['backend'],
     stage.tally.count('evidenceUsed', storm.judged.evidenceUsed)
     addTally(stage.tally, total)
     return {
-      backend, matrix, storm, tally: total, needless: [...matrix.needless, ...storm.needless], contradictions: [...matrix.contradictions, ...storm.contradictions], unproved: listUnproved(total),
+      backend, matrix, storm, knownHole, tally: total, needless: [...matrix.needless, ...storm.needless], contradictions: [...matrix.contradictions, ...storm.contradictions], unproved: listUnproved(total),
     }
   } finally {
     await stage.close()

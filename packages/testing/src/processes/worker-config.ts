@@ -7,6 +7,7 @@ import { chaosTools } from '../chaos/chaos-tools.ts'
 import { chaosPlace, resumedFile, tallyFile } from './chaos-place.ts'
 import { FileTally } from './file-tally.ts'
 import { matrixAgent } from './matrix-agent.ts'
+import { standingHoleAgent } from './standing-hole-agent.ts'
 import { watchAnswers } from './watch-answers.ts'
 
 const { seed, effectsUrl, folder } = chaosPlace.parse(JSON.parse(process.env['PAWL_CHAOS'] ?? '{}'))
@@ -15,4 +16,4 @@ const tally = new FileTally(tallyFile(folder))
 watchAnswers(tally)
 const tools = chaosTools({ effects: { url: effectsUrl }, chance, tally })
 
-export default defineConfig({ agents: [chaosAgent(chance, tools, (n) => existsSync(resumedFile(folder, n))), matrixAgent(tools)] })
+export default defineConfig({ agents: [chaosAgent(chance, tools, (n) => existsSync(resumedFile(folder, n))), matrixAgent(tools), standingHoleAgent({ effectsUrl, folder })] })
