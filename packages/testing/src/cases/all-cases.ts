@@ -17,11 +17,11 @@ import { case41 } from './d-queue-and-ledger/case-41-submitted-again.ts'
 import { case42 } from './d-queue-and-ledger/case-42-sibling-at-work.ts'
 import { case48 } from './d-queue-and-ledger/case-48-rate-limited.ts'
 import { case84 } from './i-closing/case-84-closed-once.ts'
-import { case85 } from './i-closing/case-85-wake-up-lost.ts'
+import { literal85 } from './i-closing/case-85-wake-up-lost.ts'
 import { case86 } from './i-closing/case-86-cancelled-in-flight.ts'
 import { case90, groundFor90 } from './j-executors/case-90-stale-list.ts'
 import { case92 } from './j-executors/case-92-rolling-restart.ts'
-import { case104 } from './l-process-life/case-104-stopped-in-hand.ts'
+import { case104, groundFor104 } from './l-process-life/case-104-stopped-in-hand.ts'
 import type { LiteralCase } from './literal-case.ts'
 import { case108 } from './m-schema/case-108-started-at-once.ts'
 
@@ -44,10 +44,10 @@ export const allCases: readonly LiteralCase[] = [
   { id: 42, title: 'a sibling inside a call of 30 s when an item fails', run: (services) => onGround(services, { windows: { timeoutMs: 60_000 } }, (ground, found) => case42(ground, found, { callMs: 30_000 })) },
   { id: 48, title: '30 refusals with Retry-After, three attempts', run: (services) => onGround(services, {}, (ground, found) => case48(ground, found, { refusals: 30, retryAfterSeconds: 1 })) },
   { id: 84, title: '500 runs of 10 instant items', run: (services) => onGround(services, { workers: 3 }, (ground, found) => case84(ground, found, { runs: 500, items: 10 })) },
-  { id: 85, title: 'Postgres away for two seconds at the close', run: (services) => case85(services, { awayMs: 2_000 }) },
+  { id: 85, title: 'Postgres away for two seconds at the close', run: (services) => literal85(services, 2_000) },
   { id: 86, title: 'a cancelled call that lands ten seconds later', run: (services) => onGround(services, { windows: { timeoutMs: 30_000 } }, (ground, found) => case86(ground, found, { landsAfterMs: 10_000 })) },
   { id: 90, title: 'five recoverers of a hundred unsettled calls', run: (services) => onGround(services, groundFor90(100), (ground, found) => case90(ground, found, { calls: 100, recoverers: 5 })) },
   { id: 92, title: 'five rolling restarts under one name, 20 items', run: (services) => onGround(services, { workers: 0, concurrency: 4 }, (ground, found) => case92(ground, found, { items: 20, restarts: 5 })) },
-  { id: 104, title: 'a stop in a call of 45 s with 60 s and with 30 s of grace', run: (services) => case104(services, { callMs: 45_000, graceMs: 60_000, shortGraceMs: 30_000 }) },
+  { id: 104, title: 'a stop in a call of 45 s with 60 s and with 30 s of grace', run: (services) => onGround(services, groundFor104(45_000), (ground, found) => case104(ground, found, { callMs: 45_000, graceMs: 60_000, shortGraceMs: 30_000 })) },
   { id: 108, title: 'three instances on an empty database, 20 times', run: (services) => case108(services, { instances: 3, times: 20 }) },
 ]
