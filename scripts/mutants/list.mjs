@@ -168,7 +168,7 @@ export const mutants = [
   },
   {
     name: 'a refused re-call taken for failed', breaks: 'a call that was applied is reported as proved not applied, and sent as new',
-    edits: [edit(`${ledger}/flush.ts`, "when a.refused + 1 >= a.sends then 'failed' else 'started' end", "else 'failed' end")],
+    edits: [edit(`${ledger}/flush.ts`, "when a.refused + 1 >= a.sends and a.applied_evidence is null then 'failed' else 'started' end", "else 'failed' end")],
     test: at(`${ledger}/flush.test.ts`, 'a send proved not applied while an earlier one is not'),
   },
   {
