@@ -2,7 +2,7 @@
  * Which errors say nothing about the statement: the connection broke, the server is starting, stopping or full (connections, memory,
  * disk), a deadlock victim was chosen. After a broken connection the outcome is unknown, and the same write with the same token decides.
  */
-const passingStates = new Set(['57P01', '57P02', '57P03', '57P05', '53000', '53100', '53200', '53300', '40001', '40P01', '57014', '55P03', '25006', '08006', '08003', '08000', '08001', '08004'])
+const passingStates = new Set(['57P01', '57P02', '57P03', '57P05', '53000', '53100', '53200', '53300', '40001', '40P01', '57014', '25P03', '55P03', '25006', '08006', '08003', '08000', '08001', '08004'])
 const passingCodes = new Set([
   'CONNECTION_CLOSED', 'CONNECTION_DESTROYED', 'CONNECTION_ENDED', 'CONNECT_TIMEOUT', 'CONNECTION_CONNECT_TIMEOUT', 'PAWL_DEADLINE',
   'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT', 'EHOSTUNREACH', 'ENETUNREACH',

@@ -86,3 +86,34 @@ test('a COMMIT whose answer is lost is “unknown, read again”, and what it wr
 test('a slow statement is ended by the server at the transaction’s own limit', async () => {
   await expect(withTransaction(stage.ledger, { timeoutMs: 100 }, (tx) => tx.query('select pg_sleep(30)'))).rejects.toMatchObject({ code: '57014' })
 })
+
+test('what is still asked for after the end is refused, committed or not: on the returned connection it would commit by itself', async () => {
+  let late: (n: number) => Promise<unknown> = () => Promise.resolve()
+  const kept = async (tx: { query(text: string, params: readonly unknown[]): Promise<unknown> }) => { late = (n) => insert(n)(tx) }
+  await withTransaction(stage.ledger, { timeoutMs: 5_000 }, kept)
+  await expect(late(11)).rejects.toMatchObject({ code: 'TRANSACTION_OVER' })
+  await expect(withTransaction(stage.ledger, { timeoutMs: 5_000 }, async (tx) => {
+    await kept(tx)
+    throw new Error('its deadline')
+  })).rejects.toThrow('its deadline')
+  await expect(late(12)).rejects.toMatchObject({ code: 'TRANSACTION_OVER' })
+  expect([await written(11), await written(12)]).toEqual([0, 0])
+})
+
+test('a process that stands still in its transaction does not hold what it locked for ever: the server ends it', async () => {
+  let isHeld: () => void = () => {}
+  const held = new Promise<void>((resolve) => { isHeld = resolve })
+  let go: () => void = () => {}
+  const still = new Promise<void>((resolve) => { go = resolve })
+  const stands = withTransaction(stage.another(), { timeoutMs: 100 }, async (tx) => {
+    await insert(13)(tx)
+    await tx.query('lock table public.t in access exclusive mode')
+    isHeld()
+    await still
+  }).catch((error: unknown) => error)
+  await held
+  // Waits for the lock, and gets it.
+  expect(await written(13)).toBe(0)
+  go()
+  expect(await stands).toMatchObject({ code: 'COMMIT_UNKNOWN' })
+})

@@ -10,6 +10,8 @@ import { withCode } from './passing-error.ts'
 const rollbackMs = 2_000
 /** BEGIN and COMMIT do no work of the caller's: a longer silence is a connection that is gone. */
 const edgeMs = 5_000
+/** A process that stands still, or is cut off, in the middle of its transaction holds what it locked no longer than its limit and this. */
+const idleMs = 1_000
 
 export interface Transaction {
   query<R extends Row = Row>(text: string, params?: readonly unknown[]): Promise<{ rows: R[]; rowCount: number }>
@@ -17,15 +19,16 @@ export interface Transaction {
   script(text: string): Promise<void>
 }
 
-/** Commits when `work` resolves, rolls back when it rejects. Throws `COMMIT_UNKNOWN` (next: retry) when the answer to COMMIT was lost. */
+/** Commits when `work` resolves, rolls back when it rejects; what `work` still asks for after that is refused. Throws `COMMIT_UNKNOWN` (next: retry) when the answer to COMMIT was lost. */
 export async function withTransaction<T>(ledger: Ledger, options: { timeoutMs: number }, work: (tx: Transaction) => Promise<T>): Promise<T> {
   const { connection, giveBack } = await inTime(ledger.reserve(), limits.statementDeadlineMs + 1_000, ledger)
   let state: 'healthy' | 'unknown' | 'silent' = 'unknown'
   try {
-    await inTime(connection.query(`begin; set local statement_timeout = ${Math.ceil(options.timeoutMs)}`), Math.min(options.timeoutMs, edgeMs), ledger)
+    await inTime(connection.query(`begin; set local statement_timeout = ${Math.ceil(options.timeoutMs)}; set local idle_in_transaction_session_timeout = ${Math.ceil(options.timeoutMs) + idleMs}`), Math.min(options.timeoutMs, edgeMs), ledger)
+    const life = { isOver: false }
     let result: T
     try {
-      result = await work(transactionOn(connection, options.timeoutMs, ledger))
+      result = await work(transactionOn(connection, life, options.timeoutMs, ledger)).finally(() => { life.isOver = true })
     } catch (error) {
       // A connection that is gone rolls back by itself; what went wrong in `work` is what the caller must hear.
       const isRolledBack = !isDeadline(error) && await inTime(connection.query('rollback'), rollbackMs, ledger).then(() => true, () => false)
@@ -54,13 +57,19 @@ async function commit(connection: pg.PoolClient, ledger: Ledger): Promise<void> 
   if (answer.command !== 'COMMIT') throw new PawlError('ROLLED_BACK', 'A statement of the transaction failed and its error was swallowed; nothing was committed.', 'fail')
 }
 
-function transactionOn(connection: pg.PoolClient, timeoutMs: number, ledger: Ledger): Transaction {
+/** After its end the connection is somebody else's, and what runs on it commits by itself. */
+function transactionOn(connection: pg.PoolClient, life: { readonly isOver: boolean }, timeoutMs: number, ledger: Ledger): Transaction {
+  const assertOpen = (): void => {
+    if (life.isOver) throw new PawlError('TRANSACTION_OVER', 'The transaction is over (committed, or rolled back at a deadline); this statement was not run. Await every query inside the call.', 'fail')
+  }
   return {
     async query<R extends Row>(text: string, params: readonly unknown[] = []) {
+      assertOpen()
       const answer = await inTime(connection.query<R>(text, [...params]), timeoutMs + 1_000, ledger)
       return { rows: answer.rows, rowCount: answer.rowCount ?? answer.rows.length }
     },
     async script(text) {
+      assertOpen()
       await inTime(connection.query(text), timeoutMs + 1_000, ledger)
     },
   }
