@@ -6,8 +6,8 @@
  * hook can look for it (the provider's log, the sent folder by IMAP). Without `verify` a send whose answer was lost is for
  * a person to settle. There is no undo: mail cannot be recalled.
  *
- * Proved not applied: everything that fails before the end of the mail's data was written (connection, login, refused
- * sender or recipients), and the server's 4xx or 5xx answer to the data itself. A connection that breaks after the data
+ * Proved not applied: everything that fails before the end of the mail's data was written (connection, a server that never
+ * answers, login, refused sender or recipients), and the server's 4xx or 5xx answer to the data itself. A connection that breaks after the data
  * leaves the call unsettled.
  */
 import { PawlError, sha256 } from '@pawl/core'
@@ -72,6 +72,7 @@ export function mailSmtp(options: MailSmtpOptions): Tool<MailInput, MailResult> 
     version: options.version ?? '1',
     description: 'Sends one mail.',
     effect: 'non-idempotent',
+    guarded: true,
     inputSchema,
     outputSchema: z.object({ messageId: z.string(), accepted: z.array(z.string()), rejected: z.array(z.string()), response: z.string() }),
     ...(key ? { key } : {}),

@@ -1,7 +1,7 @@
 /**
  * One mail over one SMTP connection of its own, with the last word before its last byte. A server accepts a mail only
- * when the end of its data (a lone dot) has arrived, so the guard is asked when everything but that is written; a refusal
- * hangs up and the server has to discard what it got. Built on nodemailer's connection rather than its transport, which
+ * when the end of its data (a lone dot) has arrived, so the guard is asked when everything but that is written, and only
+ * then: whatever ends the call before has sent nothing. A refusal hangs up and the server has to discard what it got. Built on nodemailer's connection rather than its transport, which
  * offers no such moment and may keep, pool and re-queue.
  */
 import { Readable } from 'node:stream'
@@ -60,7 +60,6 @@ export async function sendBySmtp(server: SmtpServer, mail: SmtpMail, guard: () =
 async function converse(connection: SMTPConnection, auth: SMTPConnectionAuth | undefined, mail: SmtpMail, guard: () => void, progress: Progress): Promise<SmtpReceipt> {
   await called((done) => connection.connect(done))
   if (auth) await called((done) => connection.login(auth, done))
-  guard()
   return new Promise((resolve, reject) => {
     const data = guardedData(mail.raw, guard, progress)
     data.on('error', (error) => {
@@ -99,8 +98,8 @@ function guardedData(raw: Buffer, guard: () => void, progress: Progress): Readab
 
 /** Before the end of the data nothing can have been accepted. After it, only the server's refusal of the mail is proof. */
 function judge(error: unknown, isDataComplete: boolean): unknown {
-  // The guard was passed once, before the envelope; that nothing left since is this tool's to say.
-  if (error instanceof NotSent) return new NotApplied(`the mail was not sent: ${error.message}`, { cause: error })
+  // Without its cause: a mail that takes longer than the send window is refused in the end, not tried for ever.
+  if (error instanceof NotSent) return new NotApplied(`the mail was not sent: ${error.message}`)
   const failure = error as SmtpFailure
   const text = failure instanceof Error ? failure.message : String(error)
   if (!isDataComplete) return new NotApplied(`the mail was not sent: ${text}`, { cause: error })
