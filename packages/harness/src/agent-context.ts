@@ -30,10 +30,16 @@ export function contextOf(attempt: Attempt): AgentContext {
   }
 }
 
-/** The kept value, or `fn`'s, kept before anything later of the item is sent. The n-th record of a name is the n-th on every attempt. */
+/**
+ * The kept value, or `fn`'s, kept before anything later of the item is sent. The n-th record of a name is the n-th on every attempt; where calls run
+ * beside each other nobody could say which is the n-th, so there a name is good for one record.
+ */
 async function record<T>(attempt: Attempt, name: string, fn: () => T | Promise<T>): Promise<T> {
   if (attempt.ending) return await never<T>()
   const n = attempt.ordinal(`record:${name}`)
+  if (n > 1 && attempt.hasBranches) {
+    throw new PawlError('RECORD_ORDER', `ctx.record: "${name}" is used a second time in an item whose calls run beside each other; on another attempt one branch could get the other's value. Give each a name of its own, for instance "${name}:" and what it is about.`, 'fail', { name })
+  }
   const place = n === 1 ? name : `${name}#${n}`
   const kept = attempt.journal.record(place)
   if (kept) return decode(kept.value) as T

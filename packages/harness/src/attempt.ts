@@ -44,6 +44,8 @@ export class Attempt {
   #ending: Ending | undefined
   #onParked: (ending: Ending) => void = () => {}
   #inFlight = 0
+  #callsInFlight = 0
+  #hasBranches = false
   #onQuiet: (() => void)[] = []
   #renewed: Watch
   /** Since the claim was answered: no earlier holder wrote an intent after it. */
@@ -120,14 +122,21 @@ export class Attempt {
     return actionKey(this.run.id, tool, ['by-place', this.item.kind, this.item.key, which])
   }
 
-  /** Counts a call in flight; the item leaves `in_progress` only when none is. */
-  enter(): () => void {
+  /** Two calls have been under way beside each other: what comes after an await has no order that every attempt repeats. */
+  get hasBranches(): boolean {
+    return this.#hasBranches
+  }
+
+  /** Counts a call in flight; the item leaves `in_progress` only when none is. `isCall`: of a tool. */
+  enter(isCall = false): () => void {
     this.#inFlight++
+    if (isCall && this.#callsInFlight++ > 0) this.#hasBranches = true
     let isLeft = false
     return () => {
       if (isLeft) return
       isLeft = true
       this.#inFlight--
+      if (isCall) this.#callsInFlight--
       if (this.#inFlight === 0) this.#wakeQuiet(false)
     }
   }

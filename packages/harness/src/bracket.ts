@@ -59,7 +59,7 @@ export function makeCall(attempt: Attempt, call: Call): Promise<unknown> {
     attempt.park(conflict(call, made.argsDigest))
     return never()
   }
-  const leave = attempt.enter()
+  const leave = attempt.enter(true)
   const entry: MadeCall = { argsDigest: call.argsDigest, isRefused: false, answer: never() }
   entry.answer = bracket(attempt, call).finally(leave).then(
     (value) => (attempt.ending ? never() : value),

@@ -37,7 +37,7 @@ export interface AgentContext {
   readonly attempt: number
   /** Aborts when the attempt is over: stopped, paused, cancelled or taken over. */
   readonly signal: AbortSignal
-  /** Keeps the answer of a nondeterministic *read* (a clock, a random number, a query). Effects belong in tools: `fn` runs again if the process dies before its answer is durable. */
+  /** Keeps the answer of a nondeterministic *read* (a clock, a random number, a query). Effects belong in tools: `fn` runs again if the process dies before its answer is durable. In an item whose calls run beside each other every record needs a name of its own. */
   record<T>(name: string, fn: () => T | Promise<T>): Promise<T>
   /** Gives the worker back until then. Returns at once when the time has passed. */
   sleepUntil(at: Date): Promise<void>

@@ -349,6 +349,23 @@ describe('a run', () => {
       expect(new Set(seen[0] as unknown[]).size).toBe(2)
     })
 
+    test('one name for the records of two branches is refused: on replay they would get each other\'s value', async () => {
+      world.effects.program('slow branch', [{ hold: 'before' }])
+      const runId = await scripts.start(world, {
+        run: async ({ ctx, tools }) => {
+          const branch = async (subject: string) => {
+            await tools.read({ subject })
+            const quote = ctx.record('quote', () => subject)
+            world.effects.release('slow branch')
+            return await quote
+          }
+          await Promise.all([branch('slow branch'), branch('quick branch')])
+        },
+      }, { policy: { maxFailures: 1 } })
+      await ends(runId, 'failed')
+      expect((await world.item(runId)).error).toContain('a name of its own')
+    })
+
     test('never more items of a run at work than its maxConcurrency (hole 27)', async () => {
       let now = 0
       let most = 0
