@@ -1,5 +1,7 @@
 import { newId } from '@pawl/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Ledger } from '../connect.ts'
+import { startCuttingProxy } from '../cutting-proxy.testsuite.ts'
 import { actionNow, claim, committed, completionOf, endLease, finishOne, flushOne, itemNow, openStage, runOf, started, type Claimed, type Stage } from '../stage.testsuite.ts'
 import { blockItem, releaseItem, wakeItems } from './items.ts'
 import { nextToUndo } from './compensation.ts'
@@ -115,6 +117,21 @@ test('an earlier holder’s proof beats the verdicts “not applied” and “in
     expect(await settleAction(stage.ledger, by, 'k', { verdict, by: 'verify' })).toMatchObject({ status: 'committed', result: '"receipt"', settled_by: 'evidence' })
   }
   expect(await addEvidence(stage.ledger, await runOf(stage, 1), 'nothing', { entry: '1' })).toBeNull()
+})
+
+test('a late proof is kept although the ledger was away when it came', async () => {
+  const runId = await runOf(stage, 1)
+  await started(stage, await claim(stage, runId, 1), 'k')
+  const proxy = await startCuttingProxy(stage.url)
+  const ledger = new Ledger({ url: proxy.url, name: 'zombie' })
+  await ledger.query('select 1')
+  proxy.shut()
+  const kept = addEvidence(ledger, runId, 'k', { entry: '"late"', result: '"receipt"' })
+  await new Promise((resolve) => setTimeout(resolve, 150))
+  proxy.open()
+  expect(await kept).toBe('started')
+  expect(await actionNow(stage, runId, 'k')).toMatchObject({ applied_evidence: '"receipt"' })
+  await Promise.all([ledger.close(), proxy.close()])
 })
 
 test('a refused re-send proves nothing about the first: the action stays started until every send is proved not applied (hole 4)', async () => {
