@@ -35,5 +35,16 @@ export function identifyProcess(pid: number = process.pid): ProcessIdentity {
 export function isProvenDead(other: ProcessIdentity, self: ProcessIdentity): boolean {
   if (other.bootId === null || other.pidNamespace === null || other.pidStartedAt === null) return false
   if (other.host !== self.host || other.bootId !== self.bootId || other.pidNamespace !== self.pidNamespace) return false
-  return startOf(other.pid) !== other.pidStartedAt
+  const started = startOf(other.pid)
+  return started === null ? isGone(other.pid) : started !== other.pidStartedAt
+}
+
+/** What cannot be read may be hidden (`hidepid`), or this process may have no file left to open: only the kernel's "no such process" counts. */
+function isGone(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return false
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ESRCH'
+  }
 }
