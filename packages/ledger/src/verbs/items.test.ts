@@ -178,3 +178,18 @@ test('two items that wait for each other\'s refused key do not sleep for ever: t
   await finishOne(stage, again, 'pending')
   expect(await itemNow(stage, one)).toMatchObject({ status: 'blocked', blocked_reason: 'key' })
 })
+
+test('an item that waits for a key and for a person shows the person; answered, it goes on to wait for the key', async () => {
+  const runId = await runOf(stage, 2)
+  await started(stage, await claim(stage, runId, 1), 'owned')
+  const by = await claim(stage, runId, 2)
+  await started(stage, by, 'k')
+  await settleAction(stage.ledger, by, 'k', { verdict: 'in_doubt', by: 'worker' })
+  const action = await actionNow(stage, runId, 'k')
+  expect(await blockItem(stage.ledger, by, 'key', { key: 'owned' })).toBe('blocked')
+  expect(await itemNow(stage, by)).toMatchObject({ blocked_reason: 'in_doubt', blocked_detail: JSON.stringify({ action: action.id, tool: action.tool }).replaceAll('":', '" : ').replaceAll(',"', ', "') })
+  await answerDoubt(stage.ledger, runId, action.id, { attempt: 1, evidence: 0, answer: 'happened', actor: 'ann' })
+  expect(await wakeItems(stage.ledger, runId)).toEqual([runId])
+  expect(await blockItem(stage.ledger, await claim(stage, runId, 2), 'key', { key: 'owned' })).toBe('blocked')
+  expect(await itemNow(stage, by)).toMatchObject({ blocked_reason: 'key' })
+})
