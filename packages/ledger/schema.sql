@@ -185,9 +185,10 @@ function pawl.close_run(p_run uuid, p_seq integer, p_epoch integer, p_status tex
 function pawl.compensate_by_policy(p_run uuid, p_seq integer, p_epoch integer, p_reason text) returns text language plpgsql volatile;
 function pawl.drop_stream(p_run uuid, p_stream integer) returns boolean language plpgsql volatile;
 function pawl.free_leases(p_worker uuid, p_ttl_ms integer) returns TABLE(run_id uuid, freed integer) language sql volatile;
-function pawl.history_is_known(l pawl.ledger) returns boolean language sql volatile;
-function pawl.history_now() returns text language sql volatile;
+function pawl.history_is_known(l pawl.ledger) returns boolean language plpgsql volatile;
+function pawl.history_now() returns text language plpgsql volatile;
 function pawl.keep_ended_items() returns trigger language plpgsql volatile;
+function pawl.kept_until() returns timestamp with time zone language sql volatile;
 function pawl.lease_is_over(lease_until timestamp with time zone, ttl_ms integer) returns boolean language sql volatile;
 function pawl.note_loss(p_since text, p_why text, p_lost jsonb) returns boolean language plpgsql volatile;
 function pawl.open_split_stream(p_run uuid, p_seq integer, p_epoch integer) returns integer language plpgsql volatile;
@@ -197,7 +198,7 @@ function pawl.rearm_action(p_run uuid, p_seq integer, p_epoch integer, p_key tex
 function pawl.reason_holds(p_run uuid, p_seq integer, p_reason text, p_detail text) returns boolean language plpgsql volatile;
 function pawl.release_item(p_run uuid, p_seq integer, p_verb text, p_new_calls boolean, p_actor text, p_note text) returns TABLE(outcome text, status text, reason text) language plpgsql volatile;
 function pawl.resume_run(p_run uuid, p_actor text) returns TABLE(outcome text, status text, reopened integer) language plpgsql volatile;
-function pawl.row_origin(p_xid xid) returns text language sql volatile;
+function pawl.row_origin(p_xid xid) returns text language plpgsql volatile;
 function pawl.seal_run(p_run uuid, p_stream integer, p_digest text) returns TABLE(outcome text, total integer) language plpgsql volatile;
 function pawl.settle_action(p_run uuid, p_seq integer, p_epoch integer, p_key text, p_verdict text, p_result text, p_undo text, p_by text, p_wait_ms integer) returns SETOF pawl.actions language plpgsql volatile;
 function pawl.settle_action_json(p_run uuid, p_seq integer, p_epoch integer, p_key text, p_verdict text, p_result text, p_undo text, p_by text, p_wait_ms integer) returns TABLE(action json) language sql volatile;

@@ -1,7 +1,10 @@
 import { newId } from '@pawl/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { actionNow, claim, committed, endLease, finishOne, flushOne, itemNow, openStage, runOf, started, completionOf, type Stage } from '../stage.testsuite.ts'
+import { clearLedger } from '../identity.ts'
+import { readGap } from '../reads/read-gap.ts'
 import { claimItems } from './claim-items.ts'
+import { takeDueItems } from './dispatch.ts'
 import { freeLeases } from './items.ts'
 import { pauseRun, resumeRun, startCompensation } from './runs.ts'
 
@@ -195,4 +198,15 @@ test('ended leases are freed past a row that is being written, without waiting f
   await holding.query('select 1 from pawl.items where run_id = $1 and seq = 1 for update', [runId])
   expect((await freeLeases(stage.ledger, null)).filter((row) => row.runId === runId)).toEqual([{ runId, freed: 1 }])
   await holding.query('rollback')
+})
+
+test('a doorbell ahead of its item is a dispatch the ledger has forgotten: nothing is claimed or rung for any more until a person clears it', async () => {
+  const [runId, other] = [await runOf(stage, 1), await runOf(stage, 1)]
+  expect((await takeDueItems(stage.ledger, runId, 10)).taken).toMatchObject([{ generation: 1 }])
+  expect(await verdictOf(runId, 1, 2)).toBe('ahead')
+  expect(await verdictOf(other, 1, null)).toBe('untrusted')
+  expect((await takeDueItems(stage.ledger, other, 10)).taken).toEqual([])
+  expect(await readGap(stage.ledger)).toMatchObject({ why: expect.stringContaining('is generation 2, the ledger knows 1') as string })
+  await clearLedger(stage.ledger, 'ann')
+  expect(await verdictOf(runId, 1, 1)).toBe('claimed')
 })

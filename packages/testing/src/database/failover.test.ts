@@ -1,9 +1,11 @@
 import { join } from 'node:path'
-import { clearLedger } from '@pawl/ledger'
+import { startEmbedded } from '@pawl/embedded'
+import { clearLedger, Ledger, migrateLedger, noteLoss, readHistory, readIdentity } from '@pawl/ledger'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../virtual-workers.ts'
 import { openGround, type Ground } from './failover.testsuite.ts'
-import { startStandby, type Standby } from './standby.ts'
+import { startFaultProxy } from '../fault-proxy.ts'
+import { copyServer, startStandby, type Standby } from './standby.ts'
 
 let ground: Ground
 let standby: Standby
@@ -48,4 +50,28 @@ test('a promoted replica that lacks the last writes: nothing is sent until a per
   expect(['a kept', 'a lost', 'a last', 'b kept', 'b lost', 'b last'].map(receipts)).toEqual([1, 1, 1, 1, 1, 1])
   expect(await ground.rows(`select settled_by from pawl.actions where args like '%a lost%'`)).toEqual([{ settled_by: 'evidence' }])
   await fleet.close()
+}, 120_000)
+
+test('files put back as they had been keep server, timeline and rows, and a process that was told a later position knows', async () => {
+  const [place, old] = [join(ground.folder, 'disk'), join(ground.folder, 'snapshot')]
+  const before = await startEmbedded({ folder: place })
+  const proxy = await startFaultProxy(before.url)
+  const ledger = new Ledger({ url: proxy.url, connections: 1 })
+  await migrateLedger(ledger)
+  await before.release()
+  copyServer(place, old)
+  const after = await startEmbedded({ folder: place })
+  proxy.retarget(after.url)
+  await ledger.query('create table public.written_later (n integer)', [], { retryForMs: 10_000 })
+  const { history } = await readIdentity(ledger)
+  expect(await readHistory(ledger)).toMatchObject({ isKnown: true, hasGoneBack: false })
+  await after.release()
+  const snapshot = await startEmbedded({ folder: old })
+  proxy.retarget(snapshot.url)
+  expect((await readIdentity(ledger)).history).toEqual({ ...history, hasGoneBack: true })
+  expect(await noteLoss(ledger, history, 'the files went back')).toBe(true)
+  expect(await readIdentity(ledger)).toMatchObject({ isTrusted: false })
+  await ledger.close()
+  await proxy.close()
+  await snapshot.release()
 }, 120_000)
