@@ -2,6 +2,7 @@
 import { Command } from 'commander'
 import { readFileSync } from 'node:fs'
 import { addAudit } from '../commands/audit.ts'
+import { addChaos } from '../commands/chaos.ts'
 import { addDashboard } from '../commands/dashboard.ts'
 import { addDemo } from '../commands/demo.ts'
 import { addDev } from '../commands/dev.ts'
@@ -53,6 +54,7 @@ function buildProgram(): Command {
   program.commandsGroup('Look closer')
   addTools(program)
   addAudit(program)
+  addChaos(program)
   addDoctor(program)
   addLedger(program)
   return program
