@@ -13,6 +13,10 @@ import type { Timings } from './timings.ts'
 /** Runs dispatched side by side: a cycle over a thousand runs is to take a second, not ten. */
 const dispatchLanes = 4
 
+/** Jobs asked for at once, and how often in one sweep while some of them are lost. */
+const portion = 500
+const mostPortions = 4
+
 export class Sweeper {
   readonly #stopped = new AbortController()
   readonly #board: BoardRuns
@@ -96,12 +100,19 @@ export class Sweeper {
     }
   }
 
+  /**
+   * In portions drawn anew, each within the queue's deadline however long the backlog is: one a sweep while nothing in it is lost, some more when
+   * something is. A backlog that waits for its workers is no loss, and asking for all of it each time would keep the sweep from everything else.
+   */
   async #findUndelivered(): Promise<void> {
     const { ledger, queue, ledgerId } = this.parts
-    const waiting = await listUndelivered(ledger, this.timings.undeliveredAfterMs)
-    if (waiting.length === 0) return
-    const states = await queue.stateOf(waiting.map((item) => ({ ...item, ledgerId, channel: channelOf(item) })))
-    const lost = waiting.filter((_, i) => states[i] !== 'live')
-    if (lost.length > 0) await forgetDispatch(ledger, lost)
+    for (let portions = 0; portions < mostPortions; portions++) {
+      const asked = await listUndelivered(ledger, this.timings.undeliveredAfterMs, portion)
+      if (asked.length === 0) return
+      const states = await queue.stateOf(asked.map((item) => ({ ...item, ledgerId, channel: channelOf(item) })))
+      const lost = asked.filter((_, i) => states[i] !== 'live')
+      if (lost.length === 0) return
+      await forgetDispatch(ledger, lost)
+    }
   }
 }
