@@ -39,12 +39,12 @@ export async function behindDoor(services: CaseServices, options: GroundOptions 
 }
 
 export async function literal85(services: CaseServices, awayMs: number): Promise<CaseOutcome> {
-  const { ground, door, close } = await behindDoor(services)
+  const place = await behindDoor(services)
   const found = new Findings()
   try {
-    await case85(ground, found, { door, awayMs })
+    await case85(place.ground, found, { door: place.door, awayMs })
   } finally {
-    await close()
+    await place.close()
   }
   return found.outcome()
 }
