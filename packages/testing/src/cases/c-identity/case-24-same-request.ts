@@ -28,7 +28,8 @@ export async function playSameRequest(stage: CaseStage<CaseTool>): Promise<CaseO
   const findings = new Findings()
   const runId = newRunId()
   const subject = `sent at ${runId}`
-  const dead = stage.workers.fault({ runId, at: 'after-answer', does: 'freeze' })
+  stage.effects.program(subject, [{ drop: 'after' }])
+  const dead = stage.workers.fault({ runId, at: 'before-settle', does: 'freeze' })
   await stage.start(async ({ ctx, tools }) => { await tools.keyed({ subject, note: await ctx.record('sent at', () => String(performance.now())) }) }, { id: runId })
   await dead.struck
   findings.is('the run', (await stage.workers.runIs(runId)).status, 'completed')
@@ -44,7 +45,8 @@ export async function playKeyConflict<T extends string>(stage: CaseStage<T>, too
   const findings = new Findings()
   const runId = newRunId()
   const subject = `${tool} ${runId}`
-  const dead = stage.workers.fault({ runId, at: 'after-answer', does: 'freeze' })
+  stage.effects.program(subject, [{ drop: 'after' }])
+  const dead = stage.workers.fault({ runId, at: 'before-settle', does: 'freeze' })
   await stage.start(async ({ tools: { [tool]: call } }) => { await call({ subject }) }, { id: runId, policy: { maxFailures: 1 } })
   await dead.struck
   await stage.blocked(runId, 'in_doubt')

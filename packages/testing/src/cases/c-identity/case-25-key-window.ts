@@ -18,8 +18,8 @@ export async function playKeyWindow(stage: CaseStage<DayTool>, tool: DayTool, ho
   const runId = newRunId()
   const subject = `${tool} after ${hours} h`
   const isForgotten = hours >= 24
-  stage.effects.program(subject, [{}, { forget: isForgotten }])
-  const dead = stage.workers.fault({ runId, at: 'after-answer', does: 'freeze' })
+  stage.effects.program(subject, [{ drop: 'after' }, { forget: isForgotten }])
+  const dead = stage.workers.fault({ runId, at: 'before-settle', does: 'freeze' })
   await stage.start(async ({ tools: { [tool]: call } }) => { await call({ subject }) }, { id: runId, policy: { maxFailures: 1 } })
   await dead.struck
   await stage.rows(`update pawl.actions set started_at = started_at - make_interval(hours => $2), key_expires_at = key_expires_at - make_interval(hours => $2) where run_id = $1`, [runId, hours])
