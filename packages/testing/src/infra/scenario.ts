@@ -48,7 +48,7 @@ export async function playAct(ground: Ground, { name, scene: options, play }: Ac
     ground.heal()
     if (!(await scene.ended())) scene.problems.push('not everything came to its end')
     for (const [kind, n] of [...scene.warned].toSorted(([, a], [, b]) => b - a).slice(0, mostKinds)) ground.options.say(`  ${n} × ${kind}`)
-    const { problems, knownHole: _hole, recallFromMemory, evidenceUsed, ...judged } = await scene.verdict()
+    const { problems, knownHole: _hole, recallFromMemory, evidenceUsed, ...judged } = await scene.patiently(() => scene.verdict())
     const all = [
       ...scene.problems, ...problems,
       ...(judged.effects === 0 ? ['nothing proved: no effect arrived'] : []),

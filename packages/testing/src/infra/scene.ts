@@ -189,14 +189,19 @@ export class Scene {
     }
   }
 
-  /** Waits until every run has ended. False: not within the deadline; the verdict says what is left. */
+  /** Waits until every run has ended. False: nothing has ended for a long time; the verdict says what is left. */
   async ended(): Promise<boolean> {
-    const until = Date.now() + endDeadlineMs
-    while ((await this.#count(`select (select count(*) from pawl.runs where status in ${liveRuns})::integer + (select count(*) from pawl.items where status in ('pending', 'in_progress', 'blocked'))::integer as n`)) > 0) {
-      if (Date.now() > until) return false
+    let least = Number.POSITIVE_INFINITY
+    let until = 0
+    for (;;) {
+      const left = await this.#count(`select (select count(*) from pawl.runs where status in ${liveRuns})::integer + (select count(*) from pawl.items where status in ('pending', 'in_progress', 'blocked'))::integer as n`)
+      if (left === 0) return true
+      if (left < least) {
+        least = left
+        until = Date.now() + endDeadlineMs
+      } else if (Date.now() > until) return false
       await pause(200)
     }
-    return true
   }
 
   async verdict(): Promise<Judgement & { runs: number; failures: number }> {

@@ -25,9 +25,11 @@ export const refill: Scenario = (ground) => {
       await scene.startWorkers(1, 'splits')
       await scene.topUp(items)
       if (!Number.isFinite(await waitForJobs(scene, items, 120_000))) throw new Error('the items never were on the queue')
+      ground.options.say(`refill: ${items} items are on the queue`)
       await ground.flushRedis()
       const seconds = await waitForJobs(scene, items, 120_000)
       if (seconds > targetSeconds) scene.problems.push(`${items} items of ${refillRuns} runs were back on the queue after ${seconds} s; the target is ${targetSeconds} s`)
+      ground.options.say(`refill: back after ${seconds} s`)
       await scene.startWorkers()
       return { items, runs: refillRuns, refillSeconds: Math.round(seconds * 100) / 100 }
     },
