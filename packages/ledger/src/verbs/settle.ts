@@ -44,7 +44,7 @@ export async function rearmAction(ledger: Ledger, by: Holder, key: string, token
 /** `add_evidence`: unfenced. With `result`, the call is known to have been applied: nobody else may know, so it is written again while the ledger is away. Returns the action's status then. */
 export async function addEvidence(ledger: Ledger, runId: string, key: string, evidence: { entry: string; result?: string | null; undo?: string | null }): Promise<string | null> {
   const { status } = await runVerbOnce(ledger, 'add_evidence', [runId, key, evidence.entry, evidence.result ?? null, evidence.undo ?? null],
-    z.object({ add_evidence: z.string().nullable() }).transform((r) => ({ status: r.add_evidence })), { retryForMs: evidence.result == null ? 0 : 60_000 })
+    z.object({ add_evidence: z.string().nullable() }).transform((r) => ({ status: r.add_evidence })), { retryForMs: (evidence.result ?? null) === null ? 0 : 60_000 })
   return status
 }
 
