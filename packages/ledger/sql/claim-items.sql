@@ -36,7 +36,7 @@ begin
     elsif it.status not in ('pending', 'in_progress') then verdict := 'closed'; return next; continue;
     elsif w.generation is not null and w.generation < it.generation then verdict := 'stale'; return next; continue;
     elsif it.status = 'in_progress' and not pawl.lease_is_over(it.lease_until, p_ttl_ms) then verdict := 'leased'; return next; continue;
-    elsif it.status = 'pending' and it.available_at > clock_timestamp() then
+    elsif it.status = 'pending' and it.available_at > clock_timestamp() and it.available_at > it.created_at then
       update pawl.items i set dispatched_at = null where i.run_id = w.run and i.seq = w.seq;
       verdict := 'early'; return next; continue;
     elsif r.paused and it.kind <> 'settle' then

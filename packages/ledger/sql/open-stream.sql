@@ -5,7 +5,7 @@ declare r pawl.runs;
 begin
   select * into r from pawl.runs x where x.id = p_run for update;
   if not found or r.status <> 'splitting' then return null; end if;
-  if r.stream_no > 0 and p_alive_ms > 0 and r.stream_alive_at > clock_timestamp() - make_interval(secs => p_alive_ms / 1000.0) then return 0; end if;
+  if r.stream_no > 0 and p_alive_ms > 0 and r.stream_alive_at between clock_timestamp() - make_interval(secs => p_alive_ms / 1000.0) and clock_timestamp() + make_interval(secs => p_alive_ms / 1000.0) then return 0; end if;
   update pawl.runs x set stream_no = x.stream_no + 1, stream_alive_at = clock_timestamp() where x.id = p_run;
   return r.stream_no + 1;
 end $$;

@@ -29,7 +29,7 @@ begin
     status := 'failed';
   else
     update pawl.items i set status = 'pending', blocked_reason = null, blocked_detail = null, barren_attempts = 0, dispatched_at = null,
-      available_at = clock_timestamp(), allow_new_calls = p_new_calls where i.run_id = p_run and i.seq = p_seq;
+      available_at = i.created_at, allow_new_calls = p_new_calls where i.run_id = p_run and i.seq = p_seq;
     status := 'pending';
   end if;
   insert into pawl.events (run_id, item_seq, kind, actor, data) values (p_run, p_seq, 'item.released', p_actor,

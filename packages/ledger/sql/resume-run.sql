@@ -16,7 +16,7 @@ begin
       where i.run_id = p_run and i.kind = 'settle' and i.status in ('pending', 'in_progress', 'blocked');
     -- Sealed once, sealed for good: a split that was stopped after its seal finds that out and is done.
     next_status := case when r.started_at is null then 'splitting' else 'running' end;
-    update pawl.items i set status = 'pending', failures = 0, barren_attempts = 0, dispatched_at = null, available_at = clock_timestamp(), finished_at = null
+    update pawl.items i set status = 'pending', failures = 0, barren_attempts = 0, dispatched_at = null, available_at = i.created_at, finished_at = null
       from (select x.seq from pawl.items x where x.run_id = p_run and x.kind in ('work', 'split') and x.status in ('failed', 'cancelled') order by x.seq for update) l
       where i.run_id = p_run and i.seq = l.seq;
     get diagnostics reopened = row_count;

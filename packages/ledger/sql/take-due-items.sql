@@ -1,5 +1,6 @@
 -- take_due_items: due items of one run, up to its window, to be rung for; each with a new generation, so no kept job can swallow it.
 -- Under the run's advisory lock; "out" (pending with a job, or in progress) is counted by a later statement than the lock.
+-- Due is what was never delayed (available_at = created_at), whatever the clock says: a primary whose clock stepped back must not hold its runs.
 -- None while the ledger's history is not known to be whole. Also says whether anything of the run is still live, so that whoever finds nothing advances the run; items that wait for their run's seal are not.
 create or replace function pawl.take_due_items(p_run uuid, p_window integer, out taken json, out live boolean, out more boolean) language plpgsql as $$
 declare
@@ -19,7 +20,7 @@ begin
   room := least(p_window, coalesce((r.policy ->> 'maxConcurrency')::integer, p_window)) - out_now;
   if room <= 0 then more := true; return; end if;
   with due as (
-    select i.seq from pawl.items i where i.run_id = p_run and i.status = 'pending' and i.dispatched_at is null and i.available_at <= clock_timestamp()
+    select i.seq from pawl.items i where i.run_id = p_run and i.status = 'pending' and i.dispatched_at is null and (i.available_at <= clock_timestamp() or i.available_at <= i.created_at)
       and (i.kind <> 'work' or r.status = 'running')
       order by (i.attempts > 0) desc, i.seq limit room for update skip locked),
   t as (update pawl.items i set dispatched_at = clock_timestamp(), generation = i.generation + 1 from due

@@ -15,7 +15,7 @@ begin
         where i.run_id = it.run_id and i.seq = it.seq;
       insert into pawl.events (run_id, item_seq, kind, actor) values (it.run_id, it.seq, 'item.failed', 'pawl');
     else
-      update pawl.items i set status = 'pending', blocked_reason = null, blocked_detail = null, dispatched_at = null, available_at = clock_timestamp()
+      update pawl.items i set status = 'pending', blocked_reason = null, blocked_detail = null, dispatched_at = null, available_at = i.created_at
         where i.run_id = it.run_id and i.seq = it.seq;
       insert into pawl.events (run_id, item_seq, kind, actor) values (it.run_id, it.seq, 'item.woken', 'pawl');
     end if;

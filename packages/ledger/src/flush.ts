@@ -91,7 +91,7 @@ f as (
     result = case when w.finish = 'done' then w.result else i.result end,
     result_ref = case when w.finish = 'done' then w.result_ref else i.result_ref end,
     error = case when w.finish = 'done' then null else coalesce(w.error, i.error) end,
-    available_at = case when w.finish = 'pending' then clock_timestamp() + make_interval(secs => w.delay_ms / 1000) else i.available_at end,
+    available_at = case when w.finish is distinct from 'pending' then i.available_at when w.delay_ms > 0 then clock_timestamp() + make_interval(secs => w.delay_ms / 1000) else i.created_at end,
     dispatched_at = case when w.finish = 'pending' then null else i.dispatched_at end,
     finished_at = case when w.finish in ('done', 'failed') then clock_timestamp() end,
     allow_new_calls = i.allow_new_calls and w.finish is null

@@ -92,6 +92,7 @@ export const items = pawl.table('items', {
   leaseUntil: at('lease_until'),
   generation: integer('generation').notNull().default(0),
   dispatchedAt: at('dispatched_at'),
+  /** Not before; its creation where nothing was delayed: then no clock is asked. */
   availableAt: at('available_at').notNull().default(now),
   streamNo: integer('stream_no').notNull().default(0),
   /** A person said of a diverged item: these are new calls. Holds for one attempt. */

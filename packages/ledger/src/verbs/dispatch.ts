@@ -22,7 +22,8 @@ export async function advanceRun(ledger: Ledger, runId: string): Promise<{ statu
 export async function listUndelivered(ledger: Ledger, afterMs: number = limits.undeliveredAfterMs, most = 2_000): Promise<(DueItem & { runId: string })[]> {
   const rows = await ledger.query(`select * from (select i.run_id as "runId", i.seq, i.generation, i.kind, i.key, i.attempts > 0 as again, r.agent, r.agent_version as version
     from pawl.items i join pawl.runs r on r.id = i.run_id
-    where i.status = 'pending' and i.dispatched_at < clock_timestamp() - make_interval(secs => $1::double precision / 1000) and not r.paused
+    where i.status = 'pending' and not r.paused and i.dispatched_at is not null
+      and i.dispatched_at not between clock_timestamp() - make_interval(secs => $1::double precision / 1000) and clock_timestamp() + make_interval(secs => $1::double precision / 1000)
     order by random() limit $2) sampled order by "runId", seq`, [afterMs, most])
   return rows.map((row) => dueItem.extend({ runId: z.string() }).parse(row))
 }
