@@ -57,6 +57,7 @@ export const allCells: readonly Cell[] = CALL_TOOLS.flatMap(cellsOf)
 export const nameOf = ({ kind, tool, at, does }: Cell): string => `${does} ${at} of a ${kind} item, ${tool}`
 const toolNames: Readonly<Record<MatrixTool, string>> = { read: 'read', keyed: 'keyed', keyedSlow: 'keyed-slow', lookup: 'lookup', opaque: 'opaque', tx: 'tx' }
 const stopMs = timings.leaseMs * 1.5
+const lanesPerProcess = 4
 
 /** As `PAWL_FAILPOINTS` wants it. A settler has to have something to settle first. */
 function failpointsOf({ kind, tool, at, does }: Cell, runId: string): readonly string[] {
@@ -107,14 +108,20 @@ export async function playMatrix(stage: Stage, cells: readonly Cell[]): Promise<
   stage.startFleet(plan.join(','))
   // Only its name, version and items are looked at here; the calls are made by the workers' own.
   const agent = matrixAgent(chaosTools(stage))
-  const outcomes = await Promise.all(planned.map(async ({ cell, runId }, i): Promise<CellOutcome> => {
-    const subject = nameOf(cell)
-    const input = { kind: cell.kind, tool: cell.tool, subject }
+  const play = async ({ cell, runId }: (typeof planned)[number], i: number): Promise<CellOutcome> => {
+    const input = { kind: cell.kind, tool: cell.tool, subject: nameOf(cell) }
     await beginRun(stage.ledger, agent, input, cell.kind === 'split' ? null : [{ key: 'only', payload: null }], agent.policy ?? {}, () => {}, runId)
     stage.touch(runId)
     const status = await stage.watch.ended(runId).catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
     return await judgeCell(stage, cell, runId, status, (entries[i] ?? []).map((n) => existsSync(join(stage.folder, `${n}.json`))))
-  }))
+  }
+  // A few more than there are processes: who waits for a verify or a person leaves its process to another.
+  const waiting = planned.map((one, i) => ({ one, i }))
+  const outcomes: CellOutcome[] = []
+  const lane = async (): Promise<void> => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) outcomes.push(await play(next.one, next.i))
+  }
+  await Promise.all(Array.from({ length: stage.options.processes * lanesPerProcess }, lane))
   const problems = outcomes.flatMap((one) => one.problems)
   for (const { cell, struck } of outcomes) if (struck.at(-1) === true) countCell(stage, cell)
   return { outcomes, problems, needless: [...stage.person.needless], contradictions: [...stage.person.contradictions] }

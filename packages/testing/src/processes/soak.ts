@@ -24,6 +24,7 @@ const sampleEveryMs = 5_000
 const warmUpShare = 0.25
 const longestIdleMs = 5_000
 const fewestSamples = 8
+const longestStartMs = 120_000
 const defaultMinutes = 15
 const defaultBreadth = 6
 const quietMs = 120_000
@@ -69,10 +70,15 @@ export async function soak(request: TierRequest, backends: readonly QueuePlace['
 async function work(stage: Stage, forMs: number, breadth: number, say: (line: string) => void): Promise<{ samples: Sample[]; load: Load }> {
   const fleet = stage.startFleet()
   const load = new Load(stage)
-  const begunAt = performance.now()
   const samples: Sample[] = []
-  let sampledAt = begunAt + forMs * warmUpShare
+  // Steady is what follows the first runs, however long the processes took to start.
+  const isSteady = (): boolean => load.driven.length >= breadth
+  let begunAt = performance.now()
+  const startsUntil = begunAt + longestStartMs
+  let sampledAt = Number.POSITIVE_INFINITY
   while (performance.now() - begunAt < forMs) {
+    if (sampledAt === Number.POSITIVE_INFINITY && performance.now() < startsUntil && !isSteady()) begunAt = performance.now()
+    else if (sampledAt === Number.POSITIVE_INFINITY) sampledAt = begunAt + forMs * warmUpShare
     if (load.underWay < breadth) load.start()
     if (performance.now() >= sampledAt) {
       sampledAt += sampleEveryMs
