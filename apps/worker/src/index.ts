@@ -22,7 +22,7 @@ export async function startWorkers(variables: NodeJS.ProcessEnv): Promise<Runnin
   const connections = await connect(env, config, log, 'pawl-supervisor')
   const supervisor = new Supervisor({ connections, processes: env.PAWL_PROCESSES, log, env: { ...variables, PAWL_CONFIG: path }, graceMs: limits.stopGraceMs })
   supervisor.start()
-  const health = env.PAWL_WORKER_PORT === undefined ? undefined : await serveHealth(env.PAWL_WORKER_PORT, '127.0.0.1', supervisor, connections.ledger)
+  const health = env.PAWL_WORKER_PORT === undefined ? undefined : await serveHealth(env.PAWL_WORKER_PORT, '127.0.0.1', supervisor, connections)
   return {
     get pids() { return supervisor.pids },
     healthUrl: health?.url,

@@ -84,11 +84,13 @@ test('a verdict, a blocking, added items and an ending whose answer is lost are 
   expect(await stage.value(`select count(*)::int from pawl.events where run_id = $1 and kind = 'run.ended'`, [other])).toBe(1)
 })
 
-test('evidence whose answer is lost is written once, not again', async () => {
+test('a note whose answer is lost is an error and not written again; a proof is written again, and kept once', async () => {
   const by = await claim(stage, await runOf(stage, 1), 1)
   await started(stage, by, 'k')
-  await losing(() => expect(addEvidence(ledger, by.runId, 'k', { entry: '"e"', result: '1' })).rejects.toMatchObject({ code: 'LEDGER_UNREACHABLE' }))
-  expect((await actionNow(stage, by.runId, 'k')).evidence).toEqual(['"e"'])
+  await losing(() => expect(addEvidence(ledger, by.runId, 'k', { entry: '"note"' })).rejects.toMatchObject({ code: 'LEDGER_UNREACHABLE' }))
+  expect((await actionNow(stage, by.runId, 'k')).evidence).toEqual(['"note"'])
+  await losing(() => addEvidence(ledger, by.runId, 'k', { entry: '"proof"', result: '1' }))
+  expect(await actionNow(stage, by.runId, 'k')).toMatchObject({ evidence: ['"note"', '"proof"'], applied_evidence: '1' })
 })
 
 test('a ledger that cannot be reached says so in a sentence with its host, never with its password', async () => {
