@@ -84,8 +84,8 @@ function rightOf({ kind, tool, at, does }: Cell): Right {
   const mayRepeat = tool === 'read' || tool === 'keyed' || tool === 'keyedSlow'
   // What was completed a moment ago may have died on its way: only the next send waits for it.
   if (at === 'after-completion') return { effects, receipts: mayRepeat ? undefined : 1, isAsked: tool === 'opaque' && kind !== 'compensate' ? undefined : false }
-  // A process that only stood still brings its answer late, before or after somebody is asked or the call is repeated.
-  if (does === 'stop' && isAnswered) return { effects, receipts: mayRepeat ? undefined : 1, isAsked: tool === 'opaque' ? undefined : false }
+  // A process that only stood still goes on before or after somebody is asked or the call is repeated: who is first depends on when its lease was looked at.
+  if (does === 'stop') return { effects, receipts: isAnswered && mayRepeat ? undefined : 1, isAsked: tool === 'opaque' ? undefined : false }
   return { effects, receipts: isAnswered && mayRepeat ? 'at least 2' : 1, isAsked: tool === 'opaque' && isOpen && kind !== 'compensate' }
 }
 
@@ -123,17 +123,17 @@ export async function playMatrix(stage: Stage, cells: readonly Cell[]): Promise<
   }
   await Promise.all(Array.from({ length: stage.options.processes * lanesPerProcess }, lane))
   const problems = outcomes.flatMap((one) => one.problems)
-  for (const { cell, struck } of outcomes) if (struck.at(-1) === true) countCell(stage, cell)
+  for (const { cell, struck, attempts } of outcomes) if (struck.at(-1) === true) countCell(stage, cell, attempts > 1)
   return { outcomes, problems, needless: [...stage.person.needless], contradictions: [...stage.person.contradictions] }
 }
 
-function countCell({ tally }: Stage, { kind, tool, at, does }: Cell): void {
+function countCell({ tally }: Stage, { kind, tool, at, does }: Cell, isTakenOver: boolean): void {
   tally.strike(at)
   if (at === 'before-settle') tally.strike('after-intent')
   const isOpen = at === 'after-intent' || at === 'before-send' || at === 'before-settle' || at === 'after-answer'
   if (does === 'loseAck') tally.count(at === 'before-intent' ? 'lostAckIntent' : 'lostAckCompletion')
   else if (isOpen) tally.count(kind === 'compensate' ? 'unsettledUndo' : unsettledOf[tool])
-  if (does === 'stop') tally.count('zombiesAfterTakeover')
+  if (does === 'stop' && isTakenOver) tally.count('zombiesAfterTakeover')
   tally.fault(does === 'kill' ? 'crash' : does === 'stop' ? 'freeze' : 'lostAck')
 }
 
