@@ -78,7 +78,11 @@ describe('a run', () => {
 
     test('once, when its last item is delivered three times more around the closing (case 83)', async () => {
       const runId = await scripts.start(world, { run: async ({ tools }) => { await tools.opaque({ subject: 'delivered again' }) } }, { items: items(1) })
-      const [bell] = await world.rows<{ generation: number; ledger: string }>('select i.generation, (select id::text from pawl.ledger) as ledger from pawl.items i where run_id = $1', [runId])
+      let bell: { generation: number; ledger: string } | undefined
+      await until('the item is rung for', async () => {
+        [bell] = await world.rows<{ generation: number; ledger: string }>('select i.generation, (select id::text from pawl.ledger) as ledger from pawl.items i where run_id = $1', [runId])
+        return (bell?.generation ?? 0) > 0
+      })
       const again = () => world.workers.workers.map((worker) => worker.handle({ ledgerId: bell?.ledger ?? '', runId, seq: 1, generation: 1 }))
       const answers = await Promise.all([...again(), world.workers.runIs(runId).then(() => Promise.all(again()))])
       await ends(runId, 'completed')

@@ -71,7 +71,7 @@ test('one that must be alone waits for everybody else, and everybody else for it
   const slots = new Slots(3)
   const first = await slots.take()
   const order: string[] = []
-  const alone = slots.takeAlone().then((release) => { order.push('alone'); return release })
+  const alone = slots.takeAlone(60_000).then((release) => { order.push('alone'); return release })
   const after = slots.take().then((release) => { order.push('after'); return release })
   await settle()
   expect(order).toEqual([])

@@ -13,6 +13,8 @@ export interface Timings {
   readonly stopGraceMs: number
   /** First pause before a verify or re-call is tried again. */
   readonly settleAgainMs: number
+  /** How long a suspect keeps others waiting for an empty process before it takes a slot beside them. */
+  readonly alonePatienceMs: number
 }
 
 export const defaultTimings: Timings = {
@@ -26,4 +28,5 @@ export const defaultTimings: Timings = {
   divergedHoldMs: limits.divergedHoldMs,
   stopGraceMs: limits.stopGraceMs,
   settleAgainMs: 500,
+  alonePatienceMs: 60_000,
 }

@@ -10,7 +10,7 @@ import { connectQueue, type Queue } from '@pawl/queue'
 /** Long enough for a loaded machine, short enough that a takeover is a matter of one or two seconds. */
 export const shortTimings: Timings = {
   leaseMs: 2_500, renewEveryMs: 500, sendWindowMs: 1_000, sweepEveryMs: 50, sweeperLeaseMs: 1_500, heartbeatEveryMs: 1_000,
-  undeliveredAfterMs: 1_000, divergedHoldMs: 250, stopGraceMs: 10_000, settleAgainMs: 50,
+  undeliveredAfterMs: 1_000, divergedHoldMs: 250, stopGraceMs: 10_000, settleAgainMs: 50, alonePatienceMs: 2_000,
 }
 
 export interface FaultPlan {
