@@ -46,7 +46,7 @@ export async function openGround(): Promise<Ground> {
       await call.opaque({ subject: `${subject} last` })
       return {}
     },
-    finalize: () => ({}),
+    async finalize() { return {} },
   })
   const watcher = new Ledger({ url: proxy.url, name: 'watcher', connections: 1 })
   return {
