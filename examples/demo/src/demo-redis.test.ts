@@ -1,4 +1,4 @@
 import { describeRedis } from '../../../tests/setup/fixtures.ts'
 import { killedAndResumed } from './demo.testsuite.ts'
 
-describeRedis('the examples on the redis queue', killedAndResumed)
+describeRedis('the examples on the redis queue', (url) => killedAndResumed(['inventory'], url))

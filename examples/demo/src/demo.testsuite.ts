@@ -1,4 +1,4 @@
-/** The seeds' test: every example, killed half-way and resumed, on a backend of the queue; the demo itself in its small form. */
+/** Examples killed half-way and resumed, on a backend of the queue, in their small form. `.ci/run` plays the migration whole, on both. */
 import { execFile } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,8 +21,8 @@ async function runDemo(example: string, redisUrl: string | undefined): Promise<R
   }
 }
 
-export function killedAndResumed(redisUrl: string | undefined): void {
-  test.each(['migration', 'mailing', 'inventory'])('the %s example is killed half-way, resumes, and does nothing twice', async (example) => {
+export function killedAndResumed(examples: readonly string[], redisUrl: string | undefined): void {
+  test.each(examples)('the %s example is killed half-way, resumes, and does nothing twice', async (example) => {
     const report = await runDemo(example, redisUrl)
     expect(report).toMatchObject({ example, queue: redisUrl === undefined ? 'postgres' : 'redis', duplicates: 0, lost: 0, ok: true })
     expect(report.kills).toBeGreaterThanOrEqual(3)
