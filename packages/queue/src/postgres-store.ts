@@ -1,5 +1,6 @@
 /** BullMQ's own Postgres backend, in schema `pawl_queue`: no Redis at all. */
 import { PostgresConnection, PostgresQueueBackend, Queue, Worker, type BackendFactory, type IQueueBackend, type PostgresPoolConfig } from 'bullmq'
+import pg from 'pg'
 import { settleWithin } from './failures.ts'
 import { eventsKept, restAfterFailedFetch, type JobQueue, type Store } from './store.ts'
 
@@ -13,14 +14,24 @@ const survive = (client: { on(event: 'error', listener: () => void): unknown }):
 
 /**
  * BullMQ would open its LISTEN connection after a close that came during the start, and leave it open for ever. It also leaves clients without
- * a listener for errors: those lent by the pool, and the LISTEN client while it is closed; a backend that is killed then ended the process.
+ * a listener for errors: those lent by the pool, and the LISTEN client while it is closed, and between its connect and the next tick; a backend
+ * that is killed then ended the process.
  */
+class SurvivingClient extends pg.Client {
+  constructor(config: pg.ClientConfig) {
+    super(config)
+    survive(this)
+  }
+}
+
 class ClosableConnection extends PostgresConnection {
   #listening: ListenClient | undefined
 
   constructor(config: PostgresPoolConfig) {
     super(config)
     this.pool.on('connect', survive)
+    // What it builds its LISTEN client from; private, so a test sees that it still is.
+    Reflect.set(this, 'pgModule', { Client: SurvivingClient })
   }
 
   override async getListenClient(): Promise<ListenClient> {
