@@ -23,9 +23,12 @@ let database: FreshDatabase
 let ledger: Ledger
 const children: ChildProcess[] = []
 
+/** Less than what the long stream brings, so that a producer that keeps a request cannot pass; and little room to put collecting off, which RSS would show. */
+const heapMb = 96
+
 async function startChild(): Promise<Child> {
   const script = fileURLToPath(new URL('producer-process.testsuite.ts', import.meta.url))
-  const child = spawn(process.execPath, ['--conditions=@pawl/source', '--import', 'tsx', script], {
+  const child = spawn(process.execPath, [`--max-old-space-size=${heapMb}`, '--max-semi-space-size=2', '--conditions=@pawl/source', '--import', 'tsx', script], {
     stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, DATABASE_URL: database.url, PAWL_QUEUE: 'postgres', PAWL_PORT: '0', PAWL_LOG_LEVEL: 'silent', REDIS_URL: '', PAWL_TOKENS: '' },
   })
   children.push(child)
@@ -61,7 +64,7 @@ describe('a producer process', () => {
   test('takes 20,000 items whole, in flat memory, with at most a window of jobs rung for', async () => {
     const client = createClient({ url: child.url })
     async function* source() {
-      for (let i = 0; i < 20_000; i++) yield { key: `item-${i}`, payload: { n: i, text: 'x'.repeat(1_000) } }
+      for (let i = 0; i < 20_000; i++) yield { key: `item-${i}`, payload: { n: i, text: `${i} `.padEnd(6_000, 'x') } }
     }
     const { id, isNew } = await client.startRunFromStream({ agent: 'stock' }, source(), { idempotencyKey: 'big' })
     expect(isNew).toBe(true)
