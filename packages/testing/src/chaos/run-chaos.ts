@@ -182,7 +182,8 @@ class Chaos {
 }
 
 function report(seed: number, tally: Tally, judged: Judgement, stuck: readonly string[], person: Person, seconds: number): ChaosReport {
-  const problems = [...stuck, ...judged.problems, ...person.contradictions, ...person.needless.map((one) => `needless escalation: ${one}`)]
+  // The many come last: only so many are shown.
+  const problems = [...person.needless.map((one) => `needless escalation: ${one}`), ...person.contradictions, ...judged.problems, ...stuck]
   const counters = {
     ...Object.fromEntries(tally.faults), ...Object.fromEntries(tally.counters), ...Object.fromEntries([...tally.struck].map(([name, n]) => [`at ${name}`, n])),
     items: judged.items, throws: tally.throws, stalls: tally.stalls, crashLoops: person.crashLoops,
