@@ -72,22 +72,11 @@ export class Fleet {
     const member = memberNow()
     if (!member) return
     if (member.isDead) return never()
-    if (name === 'before-settle') this.#countUnsettled(place)
+    if (name === 'before-settle') this.parts.tally.countUnsettled(place.tool ?? '')
     const asleep = this.#frozen.get(attemptOf(place))
     if (asleep) return asleep
     const strike = this.parts.plan.decide(name, place, this.parts.numberOf(place.runId))
     if (strike !== undefined) return this.#strike(member, strike, name, place)
-  }
-
-  #countUnsettled({ tool = '' }: FailpointPlace): void {
-    const { tally } = this.parts
-    if (tool.endsWith('.undo')) tally.count('unsettledUndo')
-    else if (tool === 'read') tally.count('unsettledRead')
-    else if (tool === 'keyed' || tool === 'shared') tally.count('unsettledKeyed')
-    else if (tool === 'keyed-slow') tally.count('unsettledKeyedSlow')
-    else if (tool === 'lookup') tally.count('unsettledLookup')
-    else if (tool === 'opaque') tally.count('unsettledOpaque')
-    else if (tool === 'tx') tally.count('unsettledTransactional')
   }
 
   #strike(member: Member, strike: Strike, name: FailpointName, place: FailpointPlace): Promise<void> {

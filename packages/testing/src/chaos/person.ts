@@ -2,8 +2,8 @@
  * The person of a chaos run: answers every doubt as soon as it may be answered, by what the receiver logged, and never by what the ledger says.
  * A doubt about a call that never arrived, of a process that was never stopped, is a needless escalation.
  */
-import { encode } from '@pawl/core'
-import { answerDoubt, releaseItem, wakeItems, type ActionRow, type Ledger } from '@pawl/ledger'
+import { releaseItem, type ActionRow, type Ledger } from '@pawl/ledger'
+import { answerByReceipts, listDoubts } from './answer-by-receipts.ts'
 import type { Observer } from './observer.ts'
 import type { Receiver } from './receiver.ts'
 import type { Tally } from './tally.ts'
@@ -53,18 +53,11 @@ export class Person {
 
   async #answerDoubts(): Promise<void> {
     const { ledger, effects, tally, touch } = this.parts
-    const rows = await ledger.query<{ action: ActionRow }>(`select row_to_json(a.*) as action from pawl.actions a where a.status = 'in_doubt' and a.answerable_at <= clock_timestamp() order by a.run_id, a.id limit 200`)
-    for (const { action } of rows) {
-      const receipts = effects.receiptsOf(action.key)
-      this.#judge(action, receipts.length)
-      const applied = receipts.find((receipt) => receipt.applied)
-      const { outcome } = await answerDoubt(ledger, action.run_id, action.id, {
-        attempt: action.attempt, evidence: action.evidence.length, answer: applied ? 'happened' : 'did_not',
-        result: applied ? encode({ ref: `said by a person of ${applied.n}` }, { what: 'answer' }) : null, actor: 'ann',
-      })
-      if (outcome !== 'answered') continue
-      tally.count(applied ? 'answersHappened' : 'answersDidNot')
-      await wakeItems(ledger, action.run_id)
+    for (const action of await listDoubts(ledger)) {
+      this.#judge(action, effects.receiptsOf(action.key).length)
+      const answer = await answerByReceipts(ledger, effects, action)
+      if (answer === undefined) continue
+      tally.count(answer === 'happened' ? 'answersHappened' : 'answersDidNot')
       touch(action.run_id)
     }
   }

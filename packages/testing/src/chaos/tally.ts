@@ -36,6 +36,17 @@ export class Tally {
     this.counters.set(name, (this.counters.get(name) ?? 0) + n)
   }
 
+  /** A call of one of the chaos tools whose outcome somebody has to find out. */
+  countUnsettled(tool: string): void {
+    if (tool.endsWith('.undo')) this.count('unsettledUndo')
+    else if (tool === 'read') this.count('unsettledRead')
+    else if (tool === 'keyed' || tool === 'shared') this.count('unsettledKeyed')
+    else if (tool === 'keyed-slow') this.count('unsettledKeyedSlow')
+    else if (tool === 'lookup') this.count('unsettledLookup')
+    else if (tool === 'opaque') this.count('unsettledOpaque')
+    else if (tool === 'tx') this.count('unsettledTransactional')
+  }
+
   strike(name: FailpointName): void {
     this.struck.set(name, (this.struck.get(name) ?? 0) + 1)
   }

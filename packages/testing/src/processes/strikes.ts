@@ -90,14 +90,7 @@ export class Striker {
 
   #countUnsettled(tool: string): void {
     this.inFlightAtDeath++
-    const { tally } = this.stage
-    if (tool.endsWith('.undo')) tally.count('unsettledUndo')
-    else if (tool === 'read') tally.count('unsettledRead')
-    else if (tool === 'keyed' || tool === 'shared') tally.count('unsettledKeyed')
-    else if (tool === 'keyed-slow') tally.count('unsettledKeyedSlow')
-    else if (tool === 'lookup') tally.count('unsettledLookup')
-    else if (tool === 'opaque') tally.count('unsettledOpaque')
-    else if (tool === 'tx') tally.count('unsettledTransactional')
+    this.stage.tally.countUnsettled(tool)
   }
 
   async #wake(worker: LiveWorker, n: number): Promise<void> {
