@@ -141,13 +141,10 @@ export class Harness {
     const claimed = await this.#claimer.claim(bell).catch((error: unknown) => { release(); throw error })
     if (claimed.answer.verdict !== 'suspect') return await this.#work(claimed, new SlotHolder(release, () => this.#slots.take()), board)
     release()
-    const releaseAll = await this.#takeAlone()
+    const releaseAll = await this.#slots.takeAlone(this.#timings.alonePatienceMs)
     const alone = await this.#claimer.claimAlone(bell).catch((error: unknown) => { releaseAll(); throw error })
-    return await this.#work(alone, new SlotHolder(releaseAll, () => this.#takeAlone()), board)
-  }
-
-  #takeAlone(): Promise<() => void> {
-    return this.#slots.takeAlone(this.#timings.alonePatienceMs)
+    // What waited once has let others begin: from then on it is one of them.
+    return await this.#work(alone, new SlotHolder(releaseAll, () => this.#slots.take()), board)
   }
 
   async #decline(bell: Doorbell): Promise<string> {

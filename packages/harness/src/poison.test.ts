@@ -36,3 +36,33 @@ describe('a poison item', () => {
     for (let n = 0; n < 30; n++) expect(await world.applied(`neighbour ${n}`)).toBe(n === 7 ? 0 : 1)
   }, 150_000)
 })
+
+describe('a suspect', () => {
+  let world: World
+  let scripts: Scripts<Record<ToolClass, EffectTool>>
+  beforeAll(async () => {
+    world = await World.open((tools) => [(scripts = new Scripts(tools)).agent], { workers: 1, concurrency: 10, timings: { alonePatienceMs: 120_000 } })
+  })
+  afterAll(() => world.close())
+
+  test('that waited out a doubt goes on beside an attempt that hangs, and asks for no empty process again', async () => {
+    // Its process dies in a call that may not be made twice at once: what became of it has to be waited for.
+    world.effects.program('died', [{ hold: 'after' }])
+    const runId = await scripts.start(world, { run: async ({ tools }) => { await tools.keyedSlow({ subject: 'died' }) } })
+    await until('it is sent', () => world.effects.receipts({ subject: 'died' }).length === 1)
+    world.workers.kill()
+    await world.rows('update pawl.items set barren_attempts = 2 where run_id = $1', [runId])
+    await world.workers.startWorker()
+    await until('it is claimed again, as a suspect', async () => (await world.item(runId)).attempts === 2)
+
+    let isHanging = false
+    let goesOn: () => void = () => {}
+    const hung = await scripts.start(world, { run: async () => { isHanging = true; await new Promise<void>((resolve) => { goesOn = resolve }) } })
+    await until('another attempt is under way while it waits', () => isHanging)
+    expect((await world.item(runId)).status).toBe('in_progress')
+    expect(await world.workers.runIs(runId, ['completed'], 30_000)).toMatchObject({ status: 'completed' })
+    goesOn()
+    await world.workers.runIs(hung)
+    expect(await world.applied('died')).toBe(1)
+  }, 90_000)
+})

@@ -8,7 +8,7 @@ export class SlotHolder {
   #taking: Promise<void> | undefined
   #release: (() => void) | undefined
 
-  /** @param take asks for a slot of the kind this attempt runs in. */
+  /** @param release gives back the slot held now. @param take asks for another. */
   constructor(release: () => void, private readonly take: () => Promise<() => void>) {
     this.#release = release
   }

@@ -32,3 +32,38 @@ test('an attempt that hangs does not stop the process for ever: after its patien
     vi.useRealTimers()
   }
 })
+
+test('a suspect that goes on and on, or hangs, has the process to itself for its patience only', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  try {
+    const slots = new Slots(2)
+    const release = await slots.takeAlone(1_000)
+    const next = slots.take()
+    vi.advanceTimersByTime(999)
+    expect(await isTaken(next)).toBe(false)
+    vi.advanceTimersByTime(1)
+    expect(await isTaken(next)).toBe(true)
+    const third = slots.take()
+    expect(await isTaken(third)).toBe(false)
+    release()
+    expect(await isTaken(third)).toBe(true)
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+test('the time of one suspect does not end the next one\'s', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  try {
+    const slots = new Slots(2)
+    const release = await slots.takeAlone(1_000)
+    vi.advanceTimersByTime(600)
+    release()
+    await slots.takeAlone(1_000)
+    const next = slots.take()
+    vi.advanceTimersByTime(500)
+    expect(await isTaken(next)).toBe(false)
+  } finally {
+    vi.useRealTimers()
+  }
+})

@@ -1,62 +1,76 @@
 /**
  * How many attempts a process works on at once. A suspect (an item whose attempts keep ending without a word) takes the whole process,
- * so that if it kills the process again it condemns nobody but itself. Whoever comes meanwhile waits behind it until the process is empty, but not
- * for ever: an agent that hangs would stop the whole process. After its patience the suspect takes a slot like any other.
+ * so that if it kills the process again it condemns nobody but itself. Whoever comes meanwhile waits behind it, but not for ever: an attempt
+ * that hangs, or a suspect that takes hours, would stop the whole process. A suspect waits so long at most for an empty process, then takes
+ * a slot like any other; and so long at most an empty process is its own.
  */
 interface Waiting {
   alone: boolean
-  readonly start: (alone: boolean) => void
+  readonly patienceMs: number
+  readonly start: (release: () => void) => void
 }
 
 export class Slots {
   #taken = 0
-  #alone = false
+  #isOneAlone = false
   readonly #waiting: Waiting[] = []
 
   constructor(private readonly size: number) {}
 
-  take(): Promise<() => void> {
-    return this.#wait(false).slot
+  async take(): Promise<() => void> {
+    return await new Promise((start) => this.#enqueue({ alone: false, patienceMs: 0, start }))
   }
 
-  /** The whole process, or after `patienceMs` a slot like any other. */
+  /** @param patienceMs how long others may be kept waiting: for the process to be empty, and then once more while it is this one's alone. */
   async takeAlone(patienceMs: number): Promise<() => void> {
-    const waiting = this.#wait(true)
-    const patience = setTimeout(() => {
-      waiting.alone = false
-      this.#next()
-    }, patienceMs)
-    return await waiting.slot.finally(() => clearTimeout(patience))
+    return await new Promise((resolve) => {
+      const waiting: Waiting = { alone: true, patienceMs, start: (release) => { clearTimeout(patience); resolve(release) } }
+      const patience = setTimeout(() => {
+        waiting.alone = false
+        this.#next()
+      }, patienceMs)
+      this.#enqueue(waiting)
+    })
   }
 
-  #wait(alone: boolean): Waiting & { readonly slot: Promise<() => void> } {
-    let start: Waiting['start'] = () => {}
-    const slot = new Promise<() => void>((resolve) => { start = (isAlone) => resolve(this.#release(isAlone)) })
-    const waiting = { alone, start, slot }
+  #enqueue(waiting: Waiting): void {
     this.#waiting.push(waiting)
     this.#next()
-    return waiting
-  }
-
-  #release(alone: boolean): () => void {
-    let isReleased = false
-    return () => {
-      if (isReleased) return
-      isReleased = true
-      this.#taken--
-      if (alone) this.#alone = false
-      this.#next()
-    }
   }
 
   #next(): void {
     for (;;) {
       const first = this.#waiting[0]
-      if (!first || this.#alone || this.#taken >= this.size || (first.alone && this.#taken > 0)) return
+      if (!first || this.#isOneAlone || this.#taken >= this.size || (first.alone && this.#taken > 0)) return
       this.#waiting.shift()
       this.#taken++
-      if (first.alone) this.#alone = true
-      first.start(first.alone)
+      const share = first.alone ? this.#beAlone(first.patienceMs) : () => {}
+      first.start(once(() => {
+        this.#taken--
+        share()
+        this.#next()
+      }))
     }
+  }
+
+  /** Returns how to share the process again; it happens by itself after the patience. */
+  #beAlone(patienceMs: number): () => void {
+    this.#isOneAlone = true
+    const share = once(() => {
+      clearTimeout(patience)
+      this.#isOneAlone = false
+      this.#next()
+    })
+    const patience = setTimeout(share, patienceMs).unref()
+    return share
+  }
+}
+
+const once = (act: () => void): (() => void) => {
+  let isDone = false
+  return () => {
+    if (isDone) return
+    isDone = true
+    act()
   }
 }

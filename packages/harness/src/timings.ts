@@ -13,7 +13,7 @@ export interface Timings {
   readonly stopGraceMs: number
   /** First pause before a verify or re-call is tried again. */
   readonly settleAgainMs: number
-  /** How long a suspect keeps others waiting for an empty process before it takes a slot beside them. */
+  /** How long a suspect keeps others waiting for an empty process before it takes a slot beside them, and how long an empty process is its own. */
   readonly alonePatienceMs: number
 }
 
