@@ -6,6 +6,7 @@ create sequence pawl.order_no as bigint;
 create table pawl.actions (
   answerable_at timestamp(3) with time zone,
   applied_evidence text,
+  approval_id bigint,
   args text not null,
   args_digest text not null,
   attempt integer not null default 1,
@@ -31,8 +32,37 @@ create table pawl.actions (
   token uuid,
   tool text not null,
   tool_version text not null,
+  turn integer,
   undo text,
   undoes bigint
+);
+create table pawl.approvals (
+  action_id bigint not null,
+  args_digest text not null,
+  consumed_at timestamp(3) with time zone,
+  decided_at timestamp(3) with time zone,
+  decided_by text,
+  expires_at timestamp(3) with time zone not null,
+  id bigint not null generated always as identity,
+  item_seq integer not null,
+  note text,
+  requested_at timestamp(3) with time zone not null default clock_timestamp(),
+  run_id uuid not null,
+  status text not null default 'open'::text,
+  tool text not null,
+  tool_version text not null
+);
+create table pawl.attempts (
+  agent_version text not null,
+  epoch integer not null,
+  item_seq integer not null,
+  lock_digest text,
+  model_version text,
+  prompt_version text,
+  run_id uuid not null,
+  schema_version integer not null,
+  started_at timestamp(3) with time zone not null default clock_timestamp(),
+  worker_id uuid not null
 );
 create table pawl.events (
   actor text not null,
@@ -51,6 +81,7 @@ create table pawl.items (
   blocked_detail text,
   blocked_reason text,
   claim_nonce uuid,
+  cost_micros bigint not null default 0,
   created_at timestamp(3) with time zone not null default clock_timestamp(),
   dispatched_at timestamp(3) with time zone,
   epoch integer not null default 0,
@@ -69,6 +100,7 @@ create table pawl.items (
   started_at timestamp(3) with time zone,
   status text not null default 'pending'::text,
   stream_no integer not null default 0,
+  tokens_used bigint not null default 0,
   worker_id uuid
 );
 create table pawl.ledger (
@@ -84,6 +116,20 @@ create table pawl.ledger (
   system_identifier text not null,
   timeline text not null,
   written_in text
+);
+create table pawl.questions (
+  answer text,
+  answer_schema text not null,
+  answered_at timestamp(3) with time zone,
+  answered_by text,
+  asked_at timestamp(3) with time zone not null default clock_timestamp(),
+  id bigint not null generated always as identity,
+  item_seq integer not null,
+  key text not null,
+  order_no bigint not null default nextval('pawl.order_no'::regclass),
+  question text not null,
+  run_id uuid not null,
+  status text not null default 'open'::text
 );
 create table pawl.records (
   at timestamp(3) with time zone not null default clock_timestamp(),
@@ -132,6 +178,20 @@ create table pawl.sweeper (
   lease_until timestamp(3) with time zone,
   one boolean not null default true
 );
+create table pawl.turns (
+  at timestamp(3) with time zone not null default clock_timestamp(),
+  cost_micros bigint not null default 0,
+  decision text not null,
+  epoch integer not null,
+  input_tokens integer not null default 0,
+  item_seq integer not null,
+  model_version text not null,
+  n integer not null,
+  order_no bigint not null default nextval('pawl.order_no'::regclass),
+  output_tokens integer not null default 0,
+  prompt_version text not null,
+  run_id uuid not null
+);
 create table pawl.workers (
   boot_id text,
   heartbeat_at timestamp(3) with time zone not null default clock_timestamp(),
@@ -146,25 +206,34 @@ create table pawl.workers (
 );
 
 alter table pawl.actions add constraint actions_run_id_id_pk PRIMARY KEY (run_id, id);
+alter table pawl.approvals add constraint approvals_run_id_id_pk PRIMARY KEY (run_id, id);
+alter table pawl.attempts add constraint attempts_run_id_item_seq_epoch_pk PRIMARY KEY (run_id, item_seq, epoch);
 alter table pawl.events add constraint events_run_id_id_pk PRIMARY KEY (run_id, id);
 alter table pawl.items add constraint items_run_id_seq_pk PRIMARY KEY (run_id, seq);
 alter table pawl.ledger add constraint ledger_is_one CHECK (one);
 alter table pawl.ledger add constraint ledger_pkey PRIMARY KEY (one);
+alter table pawl.questions add constraint questions_run_id_id_pk PRIMARY KEY (run_id, id);
 alter table pawl.records add constraint records_run_id_item_seq_name_pk PRIMARY KEY (run_id, item_seq, name);
 alter table pawl.run_keys add constraint run_keys_namespace_key_pk PRIMARY KEY (namespace, key);
 alter table pawl.runs add constraint runs_pkey PRIMARY KEY (id);
 alter table pawl.sweeper add constraint sweeper_is_one CHECK (one);
 alter table pawl.sweeper add constraint sweeper_pkey PRIMARY KEY (one);
+alter table pawl.turns add constraint turns_run_id_item_seq_n_pk PRIMARY KEY (run_id, item_seq, n);
 alter table pawl.workers add constraint workers_pkey PRIMARY KEY (id);
 
 CREATE INDEX actions_by_item ON pawl.actions USING btree (run_id, item_seq);
 CREATE UNIQUE INDEX actions_by_key ON pawl.actions USING btree (run_id, key);
 CREATE INDEX actions_in_doubt ON pawl.actions USING btree (run_id, id) WHERE (status = 'in_doubt'::text);
+CREATE INDEX actions_staged ON pawl.actions USING btree (run_id, order_no) WHERE (status = 'staged'::text);
+CREATE INDEX approvals_by_action ON pawl.approvals USING btree (run_id, action_id);
+CREATE INDEX approvals_open ON pawl.approvals USING btree (run_id, id) WHERE (status = 'open'::text);
 CREATE UNIQUE INDEX items_by_key ON pawl.items USING btree (run_id, kind, key);
 CREATE INDEX items_held ON pawl.items USING btree (run_id, seq) WHERE (status = 'in_progress'::text);
 CREATE UNIQUE INDEX items_one_compensation ON pawl.items USING btree (run_id) WHERE ((kind = 'compensate'::text) AND (status = ANY (ARRAY['pending'::text, 'in_progress'::text, 'blocked'::text])));
 CREATE UNIQUE INDEX items_one_finalizer ON pawl.items USING btree (run_id) WHERE ((kind = 'finalize'::text) AND (status = ANY (ARRAY['pending'::text, 'in_progress'::text, 'blocked'::text])));
 CREATE INDEX items_open ON pawl.items USING btree (run_id, status, available_at) WHERE (status = ANY (ARRAY['pending'::text, 'in_progress'::text, 'blocked'::text]));
+CREATE UNIQUE INDEX questions_by_key ON pawl.questions USING btree (run_id, item_seq, key);
+CREATE INDEX questions_open ON pawl.questions USING btree (run_id, id) WHERE (status = 'open'::text);
 CREATE INDEX run_keys_by_run ON pawl.run_keys USING btree (run_id);
 CREATE INDEX runs_by_time ON pawl.runs USING btree (namespace, created_at);
 CREATE INDEX runs_open ON pawl.runs USING btree (created_at) WHERE (status = ANY (ARRAY['splitting'::text, 'running'::text, 'finalizing'::text, 'compensating'::text]));

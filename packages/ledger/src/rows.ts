@@ -7,7 +7,7 @@ export const actionRow = z.object({
   effect: z.enum(EFFECTS), status: z.enum(ACTION_STATUSES), attempt: z.number(), epoch: z.number(), token: z.string().nullable(),
   sends: z.number(), refused: z.number(), args: z.string(), args_digest: z.string(), result: z.string().nullable(),
   evidence: z.array(z.string()), applied_evidence: z.string().nullable(), error: z.string().nullable(), undo: z.string().nullable(),
-  undoes: z.number().nullable(), settled_by: z.string().nullable(), timeout_ms: z.number(), settle_ms: z.number(),
+  undoes: z.number().nullable(), turn: z.number().nullable(), approval_id: z.number().nullable(), settled_by: z.string().nullable(), timeout_ms: z.number(), settle_ms: z.number(),
   key_expires_at: z.string().nullable(), answerable_at: z.string().nullable(), started_at: z.string(), committed_at: z.string().nullable(),
 })
 export type ActionRow = z.infer<typeof actionRow>

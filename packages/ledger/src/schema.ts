@@ -95,6 +95,9 @@ export const items = pawl.table('items', {
   /** Not before; its creation where nothing was delayed: then no clock is asked. */
   availableAt: at('available_at').notNull().default(now),
   streamNo: integer('stream_no').notNull().default(0),
+  /** Spent by its turns so far; a budget is asked before the next one. */
+  tokensUsed: bigint('tokens_used', { mode: 'number' }).notNull().default(0),
+  costMicros: bigint('cost_micros', { mode: 'number' }).notNull().default(0),
   /** A person said of a diverged item: these are new calls. Holds for one attempt. */
   allowNewCalls: boolean('allow_new_calls').notNull().default(false),
   result: text('result'),
@@ -117,6 +120,8 @@ export const actions = pawl.table('actions', {
   id: bigint('id', { mode: 'number' }).generatedAlwaysAsIdentity(),
   orderNo: bigint('order_no', { mode: 'number' }).notNull().default(sql`nextval('pawl.order_no')`),
   itemSeq: integer('item_seq').notNull(),
+  /** The turn that decided this call; null where code did. */
+  turn: integer('turn'),
   key: text('key').notNull(),
   tool: text('tool').notNull(),
   toolVersion: text('tool_version').notNull(),
@@ -139,6 +144,8 @@ export const actions = pawl.table('actions', {
   /** The inverse as data: `{ tool, toolVersion, input }`. */
   undo: text('undo'),
   undoes: bigint('undoes', { mode: 'number' }),
+  /** The newest request for a person's yes to this call. Once there is one, the row decides, not the tool's policy. */
+  approvalId: bigint('approval_id', { mode: 'number' }),
   settledBy: text('settled_by'),
   timeoutMs: integer('timeout_ms').notNull(),
   settleMs: integer('settle_ms').notNull(),
@@ -152,7 +159,87 @@ export const actions = pawl.table('actions', {
   uniqueIndex('actions_by_key').on(t.runId, t.key),
   index('actions_by_item').on(t.runId, t.itemSeq),
   index('actions_in_doubt').on(t.runId, t.id).where(sql`status = 'in_doubt'`),
+  index('actions_staged').on(t.runId, t.orderNo).where(sql`status = 'staged'`),
 ])
+
+/** One request for a person's yes or no to one exact call: this tool, this version, these arguments. Used once, inside the intent. */
+export const approvals = pawl.table('approvals', {
+  runId: uuid('run_id').notNull(),
+  id: bigint('id', { mode: 'number' }).generatedAlwaysAsIdentity(),
+  actionId: bigint('action_id', { mode: 'number' }).notNull(),
+  itemSeq: integer('item_seq').notNull(),
+  tool: text('tool').notNull(),
+  toolVersion: text('tool_version').notNull(),
+  argsDigest: text('args_digest').notNull(),
+  /** open | approved | rejected | expired | void. `void`: asked anew, or its call is no longer to be made. */
+  status: text('status').notNull().default('open'),
+  requestedAt: at('requested_at').notNull().default(now),
+  expiresAt: at('expires_at').notNull(),
+  decidedBy: text('decided_by'),
+  decidedAt: at('decided_at'),
+  note: text('note'),
+  /** With the first send it allowed; re-sends of the same unsettled call rest on it until it expires. */
+  consumedAt: at('consumed_at'),
+}, (t) => [
+  primaryKey({ columns: [t.runId, t.id] }),
+  index('approvals_by_action').on(t.runId, t.actionId),
+  index('approvals_open').on(t.runId, t.id).where(sql`status = 'open'`),
+])
+
+/** What an agent asked a person, and the typed answer. */
+export const questions = pawl.table('questions', {
+  runId: uuid('run_id').notNull(),
+  id: bigint('id', { mode: 'number' }).generatedAlwaysAsIdentity(),
+  itemSeq: integer('item_seq').notNull(),
+  /** Which question of its item: the same on every attempt. */
+  key: text('key').notNull(),
+  orderNo: bigint('order_no', { mode: 'number' }).notNull().default(sql`nextval('pawl.order_no')`),
+  question: text('question').notNull(),
+  /** JSON schema of the answer. */
+  answerSchema: text('answer_schema').notNull(),
+  /** open | answered | void. */
+  status: text('status').notNull().default('open'),
+  answer: text('answer'),
+  askedAt: at('asked_at').notNull().default(now),
+  answeredBy: text('answered_by'),
+  answeredAt: at('answered_at'),
+}, (t) => [
+  primaryKey({ columns: [t.runId, t.id] }),
+  uniqueIndex('questions_by_key').on(t.runId, t.itemSeq, t.key),
+  index('questions_open').on(t.runId, t.id).where(sql`status = 'open'`),
+])
+
+/** One decision of a model each, durable before anything in it is sent. */
+export const turns = pawl.table('turns', {
+  runId: uuid('run_id').notNull(),
+  itemSeq: integer('item_seq').notNull(),
+  /** 1, 2, … within its item. */
+  n: integer('n').notNull(),
+  orderNo: bigint('order_no', { mode: 'number' }).notNull().default(sql`nextval('pawl.order_no')`),
+  epoch: integer('epoch').notNull(),
+  modelVersion: text('model_version').notNull(),
+  promptVersion: text('prompt_version').notNull(),
+  /** The model's whole answer, by the codec: text, calls, why it stopped. */
+  decision: text('decision').notNull(),
+  inputTokens: integer('input_tokens').notNull().default(0),
+  outputTokens: integer('output_tokens').notNull().default(0),
+  costMicros: bigint('cost_micros', { mode: 'number' }).notNull().default(0),
+  at: at('at').notNull().default(now),
+}, (t) => [primaryKey({ columns: [t.runId, t.itemSeq, t.n] })])
+
+/** Each claim of an item, with the pins it ran under. */
+export const attempts = pawl.table('attempts', {
+  runId: uuid('run_id').notNull(),
+  itemSeq: integer('item_seq').notNull(),
+  epoch: integer('epoch').notNull(),
+  workerId: uuid('worker_id').notNull(),
+  agentVersion: text('agent_version').notNull(),
+  modelVersion: text('model_version'),
+  promptVersion: text('prompt_version'),
+  schemaVersion: integer('schema_version').notNull(),
+  lockDigest: text('lock_digest'),
+  startedAt: at('started_at').notNull().default(now),
+}, (t) => [primaryKey({ columns: [t.runId, t.itemSeq, t.epoch] })])
 
 export const records = pawl.table('records', {
   runId: uuid('run_id').notNull(),
