@@ -6,8 +6,8 @@ import { PawlError, type FailurePolicy } from '@pawl/core'
 import type { Tool, ToolMap } from '@pawl/tools'
 import type { z } from 'zod'
 
-/** A tool as the agent calls it: the same input and result types, and a key when one item makes the same call twice on purpose. */
-export type ToolCall<T> = T extends Tool<infer I, infer R> ? (input: I, options?: { key?: string }) => Promise<R> : never
+/** A tool as the agent calls it: the same input and result types, and a key when one item makes the same call twice on purpose. A staged call is kept, not sent, so it resolves to `undefined`. */
+export type ToolCall<T> = T extends Tool<infer I, infer R> ? (input: I, options?: { key?: string }) => Promise<T extends { readonly stage: true } ? undefined : R> : never
 export type ToolCalls<M extends ToolMap> = { readonly [K in keyof M]: ToolCall<M[K]> }
 
 export interface ItemSeed<P> {

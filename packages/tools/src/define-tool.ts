@@ -51,6 +51,19 @@ export interface UndoDefinition<I, R> {
   readonly input: (call: { input: I; result: R }) => unknown
 }
 
+/** The run a call belongs to, as an approval policy sees it. */
+export interface ApprovalRun {
+  readonly id: string
+  readonly agent: string
+  readonly version: string
+  readonly labels: Readonly<Record<string, string>>
+  /** Who started the run. */
+  readonly createdBy: string
+}
+
+/** Whether a person's yes is needed before this call. A function must be quick, pure and synchronous; one that throws asks. */
+export type ApprovalPolicy<I> = 'never' | 'always' | ((input: I, run: ApprovalRun) => boolean)
+
 export interface ToolDefinition<I, R> {
   /** `mail.send`: lower case, digits, dots, dashes, underscores. */
   readonly name: string
@@ -81,6 +94,12 @@ export interface ToolDefinition<I, R> {
   /** How long after the call an applied effect may stay invisible to `verify`. */
   readonly settleWindow?: Duration
   readonly undo?: UndoDefinition<I, R>
+  /** Nothing takes the effect back. Such a tool must say in `approval` whether a person is asked first. */
+  readonly irreversible?: boolean
+  /** Whether a person is asked before a call is sent: bound to this tool, its version and exactly these arguments, used once. Default `never`. */
+  readonly approval?: ApprovalPolicy<I>
+  /** Held back until the last item of the run is done, then sent by its finalizer in the order of the calls; discarded when the run is cancelled or compensated. The agent's call has no result then: it resolves to `undefined`. */
+  readonly stage?: boolean
 }
 
 /** A checked definition with its defaults filled in. */
@@ -104,7 +123,24 @@ function refuse(code: string, tool: string, sentence: string): never {
   throw new PawlError(code, `Tool "${tool}": ${sentence}`, 'crash', { tool })
 }
 
+/** What is asked of a person first, and what is held back. */
+function refuseHandling<I, R>({ name, effect, irreversible, approval, stage, undo }: ToolDefinition<I, R>): void {
+  if (approval !== undefined && approval !== 'never' && approval !== 'always' && typeof approval !== 'function') {
+    refuse('BAD_TOOL_APPROVAL', name, 'approval must be "never", "always" or a function of (input, run) that returns a boolean.')
+  }
+  if (irreversible && approval === undefined) {
+    refuse('BAD_TOOL_APPROVAL', name, 'it is irreversible and does not say whether a person is asked first. Write approval: "always", "never", or a function of (input, run).')
+  }
+  if (effect === 'read' && (irreversible || stage)) refuse('BAD_TOOL', name, 'a read changes nothing: it is neither irreversible nor held back. Remove irreversible and stage, or correct the effect.')
+  if (undo?.tool.stage) refuse('BAD_TOOL_UNDO', name, `its undo "${undo.tool.name}" is staged, and a compensated run has no end to hold it back to. Use a tool without stage.`)
+}
+
+/** A tool whose calls are held back: the agent is given no result. */
+export type StagedTool<I = unknown, R = unknown> = Tool<I, R> & { readonly stage: true }
+
 /** Registers a tool. Throws `BAD_TOOL…` naming the field and the way out. */
+export function defineTool<I, R>(definition: ToolDefinition<I, R> & { readonly stage: true }): StagedTool<I, R>
+export function defineTool<I, R>(definition: ToolDefinition<I, R>): Tool<I, R>
 export function defineTool<I, R>(definition: ToolDefinition<I, R>): Tool<I, R> {
   const { name, effect } = definition
   if (!namePattern.test(name)) refuse('BAD_TOOL_NAME', name, 'the name must be 1-100 characters of a-z, 0-9, ".", "-", "_" and begin and end with a letter or digit.')
@@ -120,6 +156,7 @@ export function defineTool<I, R>(definition: ToolDefinition<I, R>): Tool<I, R> {
     refuse('BAD_TOOL_UNDO', name, `its undo "${undoTool.name}" is non-idempotent without verify: an interrupted compensation could not tell whether it was undone. Give the undo a verify or a key.`)
   }
   if (undoTool && undoTool.effect === 'read') refuse('BAD_TOOL_UNDO', name, `its undo "${undoTool.name}" only reads.`)
+  refuseHandling(definition)
   const { retry, timeout, settleWindow, keyWindow, ...rest } = definition
   return Object.freeze({
     ...rest,
