@@ -1,3 +1,7 @@
+export { briefTokens, buildBrief } from './brief/build-brief.ts'
+export { estimateTokens } from './brief/estimate.ts'
+export * from './brief/facts.ts'
+export { modelToolName } from './brief/turn-messages.ts'
 export * from './codec.ts'
 export * from './durations.ts'
 export * from './errors.ts'
