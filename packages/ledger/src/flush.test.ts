@@ -2,7 +2,7 @@ import { newId } from '@pawl/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { flush, placeOf } from './flush.ts'
 import {
-  actionNow, claim, committed, completionOf, endLease, flushOne, intentOf, itemNow, openStage, runOf, started, wantFrom, type Claimed, type Stage,
+  actionNow, claim, committed, completionOf, endLease, flushOne, intentOf, itemNow, openStage, runOf, started, turnOf, wantFrom, type Claimed, type Stage,
 } from './stage.testsuite.ts'
 import { commitTransactional } from './verbs/commit-transactional.ts'
 import { startCompensation } from './verbs/runs.ts'
@@ -258,4 +258,69 @@ test('an undo’s completion marks its write compensated in the same statement',
   await committed(stage, by, 'w', { undo: '{}' })
   await committed(stage, by, 'undo:w', { undoes: (await actionNow(stage, by.runId, 'w')).id })
   expect((await actionNow(stage, by.runId, 'w')).status).toBe('compensated')
+})
+
+const turnsOf = (runId: string) => stage.rows<{ n: number; decision: string; epoch: number }>('select n, decision, epoch from pawl.turns where run_id = $1 order by n', [runId])
+
+test('a turn, the completion it rests on and its first intents are one write; what it spent is counted and the item is not barren', async () => {
+  const by = await held()
+  const before = await started(stage, by, 'one')
+  const intents = [intentOf('two', { turn: 1 }), intentOf('three', { turn: 1 })]
+  const answer = await flushOne(stage.ledger, by, { completions: [completionOf(before)], turns: [turnOf(1)], intents })
+  expect([answer.turned.size, answer.completed.size, answer.intended.size]).toEqual([1, 1, 2])
+  expect(await turnsOf(by.runId)).toEqual([{ n: 1, decision: '"turn 1"', epoch: by.epoch }])
+  expect([(await actionNow(stage, by.runId, 'two')).turn, (await actionNow(stage, by.runId, 'one')).turn]).toEqual([1, null])
+  expect(await itemNow(stage, by)).toMatchObject({ tokens_used: '15', cost_micros: '7', barren_attempts: 0 })
+  await flushOne(stage.ledger, by, { turns: [turnOf(2)] })
+  expect(await itemNow(stage, by)).toMatchObject({ tokens_used: '30', cost_micros: '14' })
+  await endLease(stage, by)
+  expect((await claim(stage, by.runId, 1)).answer.turns?.map((turn) => [turn.n, turn.decision])).toEqual([[1, '"turn 1"'], [2, '"turn 2"']])
+})
+
+test('a stale epoch cannot record a turn, and nothing is counted', async () => {
+  const zombie = await held()
+  await endLease(stage, zombie)
+  const by = await claim(stage, zombie.runId, 1)
+  expect(took(await flushOne(stage.ledger, zombie, { turns: [turnOf(1)], intents: [intentOf('k', { turn: 1 })] }))).toEqual([0, 0])
+  expect(await turnsOf(by.runId)).toEqual([])
+  expect(await itemNow(stage, by)).toMatchObject({ tokens_used: '0' })
+})
+
+test('a turn whose number is taken stops the intents, records and renewals that came with it: the row decides', async () => {
+  const by = await held()
+  await flushOne(stage.ledger, by, { turns: [turnOf(1)] })
+  const answer = await flushOne(stage.ledger, by, { turns: [turnOf(1, { decision: '"another"', spentTokens: 1_000 })], intents: [intentOf('k', { turn: 1 })], records: [{ name: 'n', value: '1' }] })
+  expect([took(answer), answer.turned.size, answer.intended.size]).toEqual([[1, 0], 0, 0])
+  expect(await turnsOf(by.runId)).toEqual([{ n: 1, decision: '"turn 1"', epoch: by.epoch }])
+  expect(await stage.value('select count(*)::int from pawl.actions where run_id = $1', [by.runId])).toBe(0)
+  expect(await itemNow(stage, by)).toMatchObject({ tokens_used: '15' })
+})
+
+test('a turn that rests on a refused completion is not written', async () => {
+  const by = await held()
+  await started(stage, by, 'read')
+  const answer = await flushOne(stage.ledger, by, { completions: [completionOf({ key: 'read', token: newId() })], turns: [turnOf(1)], intents: [intentOf('pay', { turn: 1 })] })
+  expect([took(answer), answer.turned.size, answer.intended.size]).toEqual([[1, 0], 0, 0])
+  expect(await turnsOf(by.runId)).toEqual([])
+})
+
+test('a turn that another backend of the same holder writes between this statement’s snapshot and its lock lets no intent through on the old snapshot', async () => {
+  const by = await held()
+  const writing = stage.session()
+  await writing.query('begin')
+  await writing.query(`insert into pawl.turns (run_id, item_seq, n, epoch, model_version, prompt_version, decision) values ($1, 1, 1, 1, 'm', 'p', '"other"')`, [by.runId])
+  const name = 'late-turn'
+  const intent = intentOf('k', { turn: 1 })
+  const flushing = flushOne(stage.another({ name }), by, { turns: [turnOf(1)], intents: [intent] })
+  await stage.waits(name) // its snapshot has no turn; the insert waits for the other's
+  await writing.query('commit')
+  const answer = await flushing
+  expect([answer.turned.size, answer.intended.size]).toEqual([0, 0])
+  expect(await stage.value('select count(*)::int from pawl.actions where run_id = $1', [by.runId])).toBe(0)
+})
+
+test('a turn and a finish in one statement: the item ends and the turn is not written', async () => {
+  const by = await held()
+  const answer = await flushOne(stage.ledger, by, { turns: [turnOf(1)], finish: { status: 'done' } })
+  expect(answer.turned.size).toBe(0)
 })

@@ -15,10 +15,16 @@ export type ActionRow = z.infer<typeof actionRow>
 export const recordRow = z.object({ name: z.string(), order_no: z.number(), value: z.string() })
 export type RecordRow = z.infer<typeof recordRow>
 
+export const turnRow = z.object({
+  n: z.number(), order_no: z.number(), epoch: z.number(), model_version: z.string(), prompt_version: z.string(), decision: z.string(),
+  input_tokens: z.number(), output_tokens: z.number(), cost_micros: z.number(), at: z.string(),
+})
+export type TurnRow = z.infer<typeof turnRow>
+
 export const itemRow = z.object({
   run_id: z.string(), seq: z.number(), kind: z.enum(ITEM_KINDS), key: z.string(), payload: z.string(), status: z.enum(ITEM_STATUSES),
   blocked_reason: z.enum(BLOCKED_REASONS).nullable(), attempts: z.number(), failures: z.number(), barren_attempts: z.number(), epoch: z.number(),
-  generation: z.number(), allow_new_calls: z.boolean(), result: z.string().nullable(), error: z.string().nullable(),
+  generation: z.number(), tokens_used: z.number(), cost_micros: z.number(), started_at: z.string().nullable(), allow_new_calls: z.boolean(), result: z.string().nullable(), error: z.string().nullable(),
 })
 export type ItemRow = z.infer<typeof itemRow>
 

@@ -8,7 +8,7 @@ import postgres from 'postgres'
 import { expect } from 'vitest'
 import { freshDatabase } from '../../../tests/setup/fixtures.ts'
 import { Ledger, type LedgerOptions } from './connect.ts'
-import { flush, type Completion, type Finish, type FlushAnswer, type Intent, type ItemRef } from './flush.ts'
+import { flush, type Completion, type Finish, type FlushAnswer, type Intent, type ItemRef, type Turn } from './flush.ts'
 import { migrateLedger } from './migrate.ts'
 import type { ActionRow } from './rows.ts'
 import { claimItems, type ClaimAnswer } from './verbs/claim-items.ts'
@@ -125,8 +125,13 @@ export function completionOf(intent: { key: string; token: string }, given: Part
   return { key: intent.key, token: intent.token, outcome: 'committed', result: '"ok"', error: null, undo: null, ...given }
 }
 
+export function turnOf(n: number, given: Partial<Turn> = {}): Turn {
+  return { n, modelVersion: 'm', promptVersion: 'p', decision: `"turn ${n}"`, inputTokens: 10, outputTokens: 5, costMicros: 7, spentTokens: 15 * n, spentMicros: 7 * n, ...given }
+}
+
 export interface Wish {
   completions?: readonly Completion[]
+  turns?: readonly Turn[]
   intents?: readonly Intent[]
   records?: readonly { name: string; value: string }[]
   finish?: Finish
@@ -136,7 +141,7 @@ export interface Wish {
 export const flushOne = (ledger: Ledger, by: Holder, wish: Wish): Promise<FlushAnswer> => flush(ledger, [wantFrom(by, wish)], 15_000)
 
 export const wantFrom = (by: Holder, wish: Wish) =>
-  ({ item: { runId: by.runId, seq: by.seq }, epoch: by.epoch, completions: wish.completions ?? [], intents: wish.intents ?? [], records: wish.records ?? [], finish: wish.finish })
+  ({ item: { runId: by.runId, seq: by.seq }, epoch: by.epoch, completions: wish.completions ?? [], turns: wish.turns ?? [], intents: wish.intents ?? [], records: wish.records ?? [], finish: wish.finish })
 
 /** A durable intent of the holder's, started. */
 export async function started(stage: Stage, by: Holder, key: string, given: Partial<Intent> = {}): Promise<Intent> {

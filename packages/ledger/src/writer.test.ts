@@ -2,7 +2,7 @@ import { newId } from '@pawl/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startCuttingProxy } from './cutting-proxy.testsuite.ts'
 import { Ledger } from './connect.ts'
-import { actionNow, claim, committed, completionOf, endLease, flushOne, intentOf, itemNow, openStage, runOf, started, until, uniqueName, type Claimed, type Stage } from './stage.testsuite.ts'
+import { actionNow, claim, committed, completionOf, endLease, flushOne, intentOf, itemNow, openStage, runOf, started, until, uniqueName, type Claimed, turnOf, type Stage } from './stage.testsuite.ts'
 import { settleAction } from './verbs/settle.ts'
 import { Writer, type WriterOptions } from './writer.ts'
 
@@ -260,4 +260,43 @@ test('a flush with a finish and one written again by hand agree: the second is f
   await flushOne(stage.ledger, by, { finish: { status: 'done', result: '1' } })
   expect((await flushOne(stage.ledger, by, { finish: { status: 'done', result: '2' } })).locked.size).toBe(0)
   expect((await itemNow(stage, by)).result).toBe('1')
+})
+
+test('a turn rides with the intents enqueued after it in the same tick: one statement, and no intent is durable before it', async () => {
+  const by = await held()
+  const flushes: number[] = []
+  const writer = writerOn(stage.ledger, { onFlush: ({ items }) => flushes.push(items) })
+  const answers = await Promise.all([writer.turn(by, by.epoch, turnOf(1)), writer.intent(by, by.epoch, intentOf('a', { turn: 1 })), writer.intent(by, by.epoch, intentOf('b', { turn: 1 })), writer.finish(by, by.epoch, { status: 'done' })])
+  expect(answers.map((answer) => answer.outcome)).toEqual(['recorded', 'sent', 'sent', 'open'])
+  expect(flushes[0]).toBe(1)
+  expect(await stage.value('select count(*)::int from pawl.actions where run_id = $1 and turn = 1', [by.runId])).toBe(2)
+  expect((await writer.turn(by, by.epoch - 1, turnOf(2))).outcome).toBe('fenced')
+})
+
+test('a lost acknowledgement of a turn and its intents is resolved by the rows: recorded once, counted once, sent once', async () => {
+  const proxy = await startCuttingProxy(stage.url)
+  const ledger = new Ledger({ url: proxy.url, name: uniqueName(), connections: 1 })
+  const writer = writerOn(ledger, { retryMs: 10 })
+  const by = await held()
+  await writer.renew(by, by.epoch)
+  const intent = intentOf('k', { turn: 1 })
+  const lost = proxy.loseNextAnswer()
+  const [turned, sent] = await Promise.all([writer.turn(by, by.epoch, turnOf(1)), writer.intent(by, by.epoch, intent), lost])
+  expect([turned.outcome, sent.outcome, proxy.lost]).toEqual(['recorded', 'sent', 1])
+  expect(await actionNow(stage, by.runId, 'k')).toMatchObject({ token: intent.token, sends: 1, turn: 1 })
+  expect(await itemNow(stage, by)).toMatchObject({ tokens_used: '15', cost_micros: '7' })
+  expect(await stage.value('select count(*)::int from pawl.turns where run_id = $1', [by.runId])).toBe(1)
+  writer.close()
+  await Promise.all([ledger.close(), proxy.close()])
+})
+
+test('a turn number that holds another decision is refused with the row, and nothing that attempt wants after it is written', async () => {
+  const by = await held()
+  const writer = writerOn()
+  await writer.turn(by, by.epoch, turnOf(1))
+  const [turned, sent] = await Promise.all([writer.turn(by, by.epoch, turnOf(1, { decision: '"another"' })), writer.intent(by, by.epoch, intentOf('k', { turn: 1 }))])
+  expect(turned).toMatchObject({ outcome: 'exists', turn: { n: 1, decision: '"turn 1"' } })
+  expect(sent).toEqual({ outcome: 'fenced' })
+  expect(await writer.finish(by, by.epoch, { status: 'done' })).toEqual({ outcome: 'fenced' })
+  expect(await stage.value('select count(*)::int from pawl.actions where run_id = $1', [by.runId])).toBe(0)
 })
