@@ -248,7 +248,7 @@ function pawl.append_items(p_run uuid, p_stream integer, p_keys text[], p_payloa
 function pawl.block_item(p_run uuid, p_seq integer, p_epoch integer, p_reason text, p_detail text) returns text language plpgsql volatile;
 function pawl.bring_back_actions(p_rows json) returns TABLE(run_id uuid, key text, outcome text) language plpgsql volatile;
 function pawl.cancel_run(p_run uuid, p_actor text, p_reason text) returns TABLE(outcome text, status text, unsettled integer) language plpgsql volatile;
-function pawl.claim_items(p_runs uuid[], p_seqs integer[], p_generations integer[], p_worker uuid, p_nonce uuid, p_ttl_ms integer, p_crash_budget integer, p_suspect_after integer, p_alone boolean) returns TABLE(run_id uuid, seq integer, verdict text, item json, run json, journal json, records json, timeline text) language plpgsql volatile;
+function pawl.claim_items(p_runs uuid[], p_seqs integer[], p_generations integer[], p_worker uuid, p_nonce uuid, p_ttl_ms integer, p_crash_budget integer, p_suspect_after integer, p_alone boolean) returns TABLE(run_id uuid, seq integer, verdict text, item json, run json, journal json, records json, turns json, timeline text) language plpgsql volatile;
 function pawl.close_compensation(p_run uuid, p_seq integer, p_epoch integer) returns TABLE(outcome text, residue integer) language plpgsql volatile;
 function pawl.close_run(p_run uuid, p_seq integer, p_epoch integer, p_status text, p_result text, p_error text) returns text language plpgsql volatile;
 function pawl.compensate_by_policy(p_run uuid, p_seq integer, p_epoch integer, p_reason text) returns text language plpgsql volatile;
