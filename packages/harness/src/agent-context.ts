@@ -17,8 +17,12 @@ export const factsOf = (attempt: Attempt): RunFacts => ({
   id: attempt.run.id, agent: attempt.run.agent, version: attempt.run.agent_version, labels: attempt.run.labels,
 })
 
+/** The attempt behind an agent's context: for the loop, which is an agent's `run` and does what no handler may. */
+const attempts = new WeakMap<AgentContext, Attempt>()
+export const attemptOf = (ctx: AgentContext): Attempt | undefined => attempts.get(ctx)
+
 export function contextOf(attempt: Attempt): AgentContext {
-  return {
+  const ctx: AgentContext = {
     run: factsOf(attempt),
     item: { seq: attempt.item.seq, key: attempt.item.key },
     attempt: attempt.item.attempts,
@@ -28,6 +32,8 @@ export function contextOf(attempt: Attempt): AgentContext {
     addItems: (items) => add(attempt, items),
     log: (line) => attempt.parts.log('info', line, attempt.place),
   }
+  attempts.set(ctx, attempt)
+  return ctx
 }
 
 /**

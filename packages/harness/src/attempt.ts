@@ -3,7 +3,7 @@
  * Parking sets the latch before anything is left pending: from then on no call is accepted, whatever the agent's code catches or races.
  */
 import { actionKey, digest, PawlError, type BlockedReason, type ErrorRecord } from '@pawl/core'
-import type { ActionRow, Completion, CompletionAnswer, Holder, Intent, IntentAnswer, ItemRow, RunRow } from '@pawl/ledger'
+import type { ActionRow, Completion, CompletionAnswer, Holder, Intent, IntentAnswer, ItemRow, RunRow, Turn, TurnAnswer } from '@pawl/ledger'
 import type { AnyAgent } from './define-agent.ts'
 import type { Journal } from './journal.ts'
 import type { Parts } from './parts.ts'
@@ -180,6 +180,20 @@ export class Attempt {
     const asked = startWatch()
     const write = this.parts.writer.completion(this.holder, this.item.epoch, completion).then((answer) => {
       if (answer.outcome === 'recorded') this.renewed(asked)
+      else this.park({ kind: answer.outcome === 'fenced' ? 'lost' : 'interrupted' })
+      return answer
+    })
+    this.track(write)
+    return write
+  }
+
+  /** A decision of the model's: enqueued now, so that the calls made in the same tick are written with it and none of them before. */
+  turn(turn: Turn): Promise<TurnAnswer> {
+    const asked = startWatch()
+    this.journal.putTurn(turn)
+    const write = this.parts.writer.turn(this.holder, this.item.epoch, turn).then((answer) => {
+      if (answer.outcome === 'recorded') this.renewed(asked)
+      // Another decision has the number: the next claim brings it, and it is the one that is followed.
       else this.park({ kind: answer.outcome === 'fenced' ? 'lost' : 'interrupted' })
       return answer
     })

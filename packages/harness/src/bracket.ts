@@ -17,7 +17,7 @@ import { sendTransactional } from './transactional.ts'
 import { startWatch, type Watch } from './watch.ts'
 
 /** Synchronous: the order in which an agent calls is the order in which keys are drawn. Throws on input the tool or the ledger refuses; nothing is sent then. */
-function prepare(attempt: Attempt, tool: AnyTool, input: unknown, own: string | undefined): Call {
+export function prepare(attempt: Attempt, tool: AnyTool, input: unknown, own: string | undefined): Call {
   const parsed = tool.inputSchema.safeParse(input)
   if (!parsed.success) {
     const issue = parsed.error.issues[0]
@@ -125,7 +125,7 @@ async function sendFirst(attempt: Attempt, call: Call): Promise<unknown> {
   const intended = startWatch()
   const intent: Intent = {
     key: call.key, token, tool: tool.name, toolVersion: tool.version, effect: tool.effect, args: call.args, argsDigest: call.argsDigest,
-    undo: undoOf(tool, call.input, undefined), undoes: call.undoes, timeoutMs: tool.timeoutMs, settleMs: tool.settleWindowMs, keyWindowMs: tool.keyWindowMs ?? null,
+    undo: undoOf(tool, call.input, undefined), undoes: call.undoes, timeoutMs: tool.timeoutMs, settleMs: tool.settleWindowMs, keyWindowMs: tool.keyWindowMs ?? null, turn: call.turn ?? null,
   }
   const answer = await attempt.intent(intent)
   if (answer.outcome === 'fenced') throw new Parked()
@@ -134,7 +134,7 @@ async function sendFirst(attempt: Attempt, call: Call): Promise<unknown> {
   const action: ActionRow = {
     run_id: attempt.run.id, id: answer.id, order_no: answer.orderNo, item_seq: attempt.item.seq, key: call.key, tool: tool.name, tool_version: tool.version,
     effect: tool.effect, status: 'started', attempt: 1, epoch: attempt.item.epoch, token, sends: 1, refused: 0, args: call.args, args_digest: call.argsDigest,
-    result: null, evidence: [], applied_evidence: null, error: null, undo: intent.undo, undoes: call.undoes, turn: null, approval_id: null, settled_by: null, timeout_ms: tool.timeoutMs,
+    result: null, evidence: [], applied_evidence: null, error: null, undo: intent.undo, undoes: call.undoes, turn: call.turn ?? null, approval_id: null, settled_by: null, timeout_ms: tool.timeoutMs,
     settle_ms: tool.settleWindowMs, key_expires_at: tool.keyWindowMs === undefined ? null : new Date(Date.now() + tool.keyWindowMs).toISOString(), answerable_at: null, started_at: new Date().toISOString(), committed_at: null,
   }
   return await send(attempt, call, attempt.put(action), intended, 1)
@@ -246,7 +246,7 @@ async function afterRefused(attempt: Attempt, call: Call, action: ActionRow, ref
   // What the agent is told is what is recorded: it may pass the words on, and on replay they must be the same.
   const error = isSpent ? { ...refused, message: `${call.tool.name} was refused ${n} times, last: ${refused.message}` } : refused
   const status = await refuse(attempt, call, action, 'refused',
-    isSpent ? { ...error, after: attempt.journal.newestId(), records: attempt.journal.recordCount } : { ...error, code: 'unsent', tries: refusal.rateLimited ? n - 1 : n })
+    isSpent ? { ...error, after: attempt.journal.newestId(), records: attempt.journal.recordCount, turns: attempt.journal.turnCount } : { ...error, code: 'unsent', tries: refusal.rateLimited ? n - 1 : n })
   if (status === 'started') return await afterUnknown(attempt, call, attempt.put({ ...action, token: null }), { since: intended, error, n })
   if (attempt.ending) throw new Parked()
   if (isSpent) throw new ToolFailed(call.tool.name, call.key, error.message)
@@ -290,6 +290,6 @@ async function afterUnknown(attempt: Attempt, call: Call, action: ActionRow, { s
 async function giveUp(attempt: Attempt, call: Call, error: ErrorRecord): Promise<never> {
   const { outcome, action } = await rearmAction(attempt.parts.ledger, attempt.holder, call.key, newId(), call.tool.version, 0)
   if (outcome !== 'sent' || !action) throw parked(attempt, { kind: outcome === 'fenced' ? 'lost' : 'interrupted' })
-  await refuse(attempt, call, attempt.put(action), 'refused', { ...error, after: attempt.journal.newestId(), records: attempt.journal.recordCount })
+  await refuse(attempt, call, attempt.put(action), 'refused', { ...error, after: attempt.journal.newestId(), records: attempt.journal.recordCount, turns: attempt.journal.turnCount })
   throw new ToolFailed(call.tool.name, call.key, error.message)
 }

@@ -8,4 +8,6 @@ export interface Call {
   readonly argsDigest: string
   readonly key: string
   readonly undoes: number | null
+  /** The model's turn that decided it. */
+  readonly turn?: number
 }

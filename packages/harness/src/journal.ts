@@ -1,7 +1,7 @@
 /**
  * What an item has done so far, as its claim brought it, kept up to date by this attempt. Pure: decides, never writes.
  */
-import type { ActionRow, RecordRow } from '@pawl/ledger'
+import type { ActionRow, RecordRow, TurnRow } from '@pawl/ledger'
 
 /** What a call under this key means now. */
 export type CallDecision =
@@ -18,12 +18,14 @@ export type CallDecision =
 export class Journal {
   readonly #actions: Map<string, ActionRow>
   readonly #records: Map<string, RecordRow>
+  readonly #turns: Map<number, Pick<TurnRow, 'n' | 'decision'>>
   readonly #asked = new Set<string>()
   #recordsMade = 0
 
-  constructor(actions: readonly ActionRow[], records: readonly RecordRow[], private readonly allowNewCalls: boolean) {
+  constructor(actions: readonly ActionRow[], records: readonly RecordRow[], readonly allowNewCalls: boolean, turns: readonly Pick<TurnRow, 'n' | 'decision'>[] = []) {
     this.#actions = new Map(actions.map((action) => [action.key, action]))
     this.#records = new Map(records.map((record) => [record.name, record]))
+    this.#turns = new Map(turns.map((turn) => [turn.n, turn]))
   }
 
   get(key: string): ActionRow | undefined {
@@ -41,6 +43,19 @@ export class Journal {
 
   noteRecord(): void {
     this.#recordsMade++
+  }
+
+  turn(n: number): Pick<TurnRow, 'n' | 'decision'> | undefined {
+    return this.#turns.get(n)
+  }
+
+  /** Turns there are now, those of this attempt included. */
+  get turnCount(): number {
+    return this.#turns.size
+  }
+
+  putTurn(turn: { n: number; decision: string }): void {
+    this.#turns.set(turn.n, turn)
   }
 
   put(action: ActionRow): void {
@@ -76,9 +91,11 @@ export class Journal {
 
   /** Did the item do anything after the agent was given this error? Calls and records that were under way beside it are none of that. */
   #hasActedOn(failed: ActionRow): boolean {
-    const { after, records } = JSON.parse(failed.error ?? '{}') as { after?: unknown; records?: unknown }
+    const { after, records, turns } = JSON.parse(failed.error ?? '{}') as { after?: unknown; records?: unknown; turns?: unknown }
     const newest = typeof after === 'number' ? after : failed.id
     if (this.actions().some((a) => a.id > newest)) return true
+    // A model that was given the error and decided anew has acted on it.
+    if (typeof turns === 'number' && this.#turns.size > turns) return true
     return typeof records === 'number' ? this.#records.size > records : [...this.#records.values()].some((r) => r.order_no > failed.order_no)
   }
 

@@ -13,6 +13,8 @@ export interface Refusal extends ErrorRecord {
   readonly after?: number
   /** How many records there were then. */
   readonly records?: number
+  /** How many turns there were then. */
+  readonly turns?: number
 }
 
 /** Sends of an earlier attempt that count against the retries; none once the agent was given the error. */
