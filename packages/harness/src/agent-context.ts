@@ -1,15 +1,15 @@
 /** What an agent's code gets beside its payload: tools as functions, and `ctx`. */
 import { decode, encode, limits, PawlError, waitMs } from '@pawl/core'
 import { addItems } from '@pawl/ledger'
-import type { ToolMap } from '@pawl/tools'
+import { bindCall, type BoundCall, type ToolMap } from '@pawl/tools'
 import { isLedgerAway, never, type Attempt } from './attempt.ts'
 import { callTool } from './bracket.ts'
 import type { AgentContext, ItemSeed, RunFacts } from './define-agent.ts'
 import { encodeItems } from './encode-items.ts'
 
-export function toolsOf(attempt: Attempt): Record<string, (input: unknown, options?: { key?: string }) => Promise<unknown>> {
+export function toolsOf(attempt: Attempt): Record<string, BoundCall> {
   return Object.fromEntries(Object.entries(attempt.agent.tools as ToolMap).map(([property, tool]) => [
-    property, (input: unknown, options?: { key?: string }) => callTool(attempt, tool, input, options?.key),
+    property, bindCall(tool, (input, options) => callTool(attempt, tool, input, options?.key)),
   ]))
 }
 

@@ -1,4 +1,4 @@
-/** What users install: everything they write agents and services with. Ready-made tools are under `pawl/tools/*`. */
+/** What users install: everything they write agents and services with. Ready-made tools, and adapters for MCP servers and the AI SDK, are under `pawl/tools` (each part alone: `pawl/tools/*`). */
 export {
   createClient, type Action, type AgentContract, type ClientOptions, type DoubtSettlement, type InboxItem, type Item, type Page, type PawlClient, type Preview,
   type Progress, type Run, type RunEvent, type StartedRun, type StartOptions, type StreamHeader, type VerbAnswer,

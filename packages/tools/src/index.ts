@@ -1,4 +1,6 @@
+export { bindCall, toolOfCall, type BoundCall } from './bound-call.ts'
 export * from './define-tool.ts'
 export { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions } from './guarded-fetch.ts'
 export * from './not-sent.ts'
 export * from './verdict.ts'
+export { watchProcessGroups } from './process-group.ts'

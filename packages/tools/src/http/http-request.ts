@@ -50,7 +50,8 @@ export interface HttpRequestOptions extends Pick<ToolDefinition<HttpInput, HttpR
   readonly alsoOk?: readonly number[]
 }
 
-const provesNotApplied = new Set([400, 401, 403, 405, 413, 415, 422])
+/** Answers that precede carrying out the request. */
+export const provesNotApplied = new Set([400, 401, 403, 405, 413, 415, 422])
 
 const resultSchema: z.ZodType<HttpResult> = z.object({
   status: z.int(),

@@ -1,0 +1,1 @@
+export * from '@pawl/tools/ai-sdk'

@@ -1,0 +1,6 @@
+export type { Classification, Classify, ErrorReading } from './classification.ts'
+export type { Hints, McpDefinition } from './definition.ts'
+export { fromMcp, type FromMcpOptions, type McpTool, type McpTools } from './from-mcp.ts'
+export { mcpText, type McpContent, type McpInput, type McpResult } from './mcp-result.ts'
+export { McpServer } from './mcp-server.ts'
+export type { HttpServer, McpServerOptions, StdioServer } from './server-options.ts'
