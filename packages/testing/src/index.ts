@@ -7,3 +7,6 @@ export { EFFECT_CLASSES, readEffectsLog, type EffectClass, type JudgedReceipt, t
 export { startEffectsServer, type EffectsServer, type Fault } from './effects-server.ts'
 export { VirtualWorkers, type FaultPlan, type PlannedFault, type VirtualWorkersOptions } from './virtual-workers.ts'
 export { startFaultProxy, type FaultProxy } from './fault-proxy.ts'
+export type { Conversation, Decision, ModelApi, ModelCall, ModelTurn, Policy } from './models/conversation.ts'
+export { repeatedDecisions, type ModelLogEntry } from './models/model-log.ts'
+export { startModelServer, type ModelFault, type ModelServer, type ModelServerOptions } from './models/model-server.ts'
