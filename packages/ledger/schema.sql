@@ -244,11 +244,13 @@ function pawl.add_evidence(p_run uuid, p_key text, p_entry text, p_result text, 
 function pawl.add_items(p_run uuid, p_seq integer, p_epoch integer, p_keys text[], p_payloads text[]) returns TABLE(outcome text, names text[]) language plpgsql volatile;
 function pawl.advance_run(p_run uuid, OUT run_status text, OUT made boolean) returns record language plpgsql volatile;
 function pawl.answer_doubt(p_run uuid, p_action bigint, p_attempt integer, p_evidence integer, p_answer text, p_result text, p_undo text, p_actor text, p_note text) returns TABLE(outcome text, action json) language plpgsql volatile;
+function pawl.answer_question(p_run uuid, p_question bigint, p_answer text, p_actor text) returns TABLE(outcome text, question json) language plpgsql volatile;
 function pawl.append_items(p_run uuid, p_stream integer, p_keys text[], p_payloads text[]) returns TABLE(outcome text, duplicates text[]) language plpgsql volatile;
+function pawl.ask_question(p_run uuid, p_seq integer, p_epoch integer, p_key text, p_question text, p_schema text) returns TABLE(outcome text, question json) language plpgsql volatile;
 function pawl.block_item(p_run uuid, p_seq integer, p_epoch integer, p_reason text, p_detail text) returns text language plpgsql volatile;
 function pawl.bring_back_actions(p_rows json) returns TABLE(run_id uuid, key text, outcome text) language plpgsql volatile;
 function pawl.cancel_run(p_run uuid, p_actor text, p_reason text) returns TABLE(outcome text, status text, unsettled integer) language plpgsql volatile;
-function pawl.claim_items(p_runs uuid[], p_seqs integer[], p_generations integer[], p_worker uuid, p_nonce uuid, p_ttl_ms integer, p_crash_budget integer, p_suspect_after integer, p_alone boolean) returns TABLE(run_id uuid, seq integer, verdict text, item json, run json, journal json, records json, turns json, timeline text) language plpgsql volatile;
+function pawl.claim_items(p_runs uuid[], p_seqs integer[], p_generations integer[], p_worker uuid, p_nonce uuid, p_ttl_ms integer, p_crash_budget integer, p_suspect_after integer, p_alone boolean) returns TABLE(run_id uuid, seq integer, verdict text, item json, run json, journal json, records json, turns json, questions json, timeline text) language plpgsql volatile;
 function pawl.close_compensation(p_run uuid, p_seq integer, p_epoch integer) returns TABLE(outcome text, residue integer) language plpgsql volatile;
 function pawl.close_run(p_run uuid, p_seq integer, p_epoch integer, p_status text, p_result text, p_error text) returns text language plpgsql volatile;
 function pawl.compensate_by_policy(p_run uuid, p_seq integer, p_epoch integer, p_reason text) returns text language plpgsql volatile;

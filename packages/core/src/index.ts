@@ -1,3 +1,4 @@
+export * from './answers.ts'
 export { briefTokens, buildBrief } from './brief/build-brief.ts'
 export { estimateTokens } from './brief/estimate.ts'
 export * from './brief/facts.ts'

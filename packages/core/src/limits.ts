@@ -29,6 +29,9 @@ export const limits = {
   argsBytes: 1_000_000,
   payloadBytes: 1_000_000,
   resultBytes: 10_000_000,
+  /** A person reads it. */
+  questionChars: 20_000,
+  answerBytes: 1_000_000,
   itemsPerRun: 10_000_000,
   itemKeyChars: 300,
   /** Verify answered `unknown` this often: a person decides. */

@@ -34,6 +34,10 @@ export const ACTION_STATUSES = [
 ] as const
 export type ActionStatus = (typeof ACTION_STATUSES)[number]
 
+/** `void`: its run was cancelled or compensated before anybody answered. */
+export const QUESTION_STATUSES = ['open', 'answered', 'void'] as const
+export type QuestionStatus = (typeof QUESTION_STATUSES)[number]
+
 /** What a run does when everything was tried and some items failed. Compensation is never a default. */
 export const FAILURE_POLICIES = ['hold', 'complete', 'compensate'] as const
 export type FailurePolicy = (typeof FAILURE_POLICIES)[number]

@@ -2,6 +2,7 @@
 import { decode, encode, limits, PawlError, waitMs } from '@pawl/core'
 import { addItems } from '@pawl/ledger'
 import { bindCall, type BoundCall, type ToolMap } from '@pawl/tools'
+import { ask } from './ask.ts'
 import { isLedgerAway, never, type Attempt } from './attempt.ts'
 import { callTool } from './bracket.ts'
 import type { AgentContext, ItemSeed, RunFacts } from './define-agent.ts'
@@ -28,6 +29,7 @@ export function contextOf(attempt: Attempt): AgentContext {
     attempt: attempt.item.attempts,
     signal: attempt.signal,
     record: (name, fn) => record(attempt, name, fn),
+    ask: (question, schema, options) => ask(attempt, question, schema, options?.key),
     sleepUntil: (at) => sleepUntil(attempt, at),
     addItems: (items) => add(attempt, items),
     log: (line) => attempt.parts.log('info', line, attempt.place),

@@ -11,7 +11,7 @@ import { isUnkept, keepResult, undoOf } from './completion-of.ts'
 import { executeSend, type Sent } from './execute.ts'
 import { holdDiverged } from './hold-diverged.ts'
 import { Parked, parked } from './parked.ts'
-import { refuse, triesOf } from './refusal.ts'
+import { refuse, standing, triesOf } from './refusal.ts'
 import { bringLate, settleOne } from './settle.ts'
 import { sendTransactional } from './transactional.ts'
 import { startWatch, type Watch } from './watch.ts'
@@ -246,7 +246,7 @@ async function afterRefused(attempt: Attempt, call: Call, action: ActionRow, ref
   // What the agent is told is what is recorded: it may pass the words on, and on replay they must be the same.
   const error = isSpent ? { ...refused, message: `${call.tool.name} was refused ${n} times, last: ${refused.message}` } : refused
   const status = await refuse(attempt, call, action, 'refused',
-    isSpent ? { ...error, after: attempt.journal.newestId(), records: attempt.journal.recordCount, turns: attempt.journal.turnCount } : { ...error, code: 'unsent', tries: refusal.rateLimited ? n - 1 : n })
+    isSpent ? { ...error, ...standing(attempt) } : { ...error, code: 'unsent', tries: refusal.rateLimited ? n - 1 : n })
   if (status === 'started') return await afterUnknown(attempt, call, attempt.put({ ...action, token: null }), { since: intended, error, n })
   if (attempt.ending) throw new Parked()
   if (isSpent) throw new ToolFailed(call.tool.name, call.key, error.message)
@@ -290,6 +290,6 @@ async function afterUnknown(attempt: Attempt, call: Call, action: ActionRow, { s
 async function giveUp(attempt: Attempt, call: Call, error: ErrorRecord): Promise<never> {
   const { outcome, action } = await rearmAction(attempt.parts.ledger, attempt.holder, call.key, newId(), call.tool.version, 0)
   if (outcome !== 'sent' || !action) throw parked(attempt, { kind: outcome === 'fenced' ? 'lost' : 'interrupted' })
-  await refuse(attempt, call, attempt.put(action), 'refused', { ...error, after: attempt.journal.newestId(), records: attempt.journal.recordCount, turns: attempt.journal.turnCount })
+  await refuse(attempt, call, attempt.put(action), 'refused', { ...error, ...standing(attempt) })
   throw new ToolFailed(call.tool.name, call.key, error.message)
 }

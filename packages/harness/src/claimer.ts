@@ -59,4 +59,4 @@ export class Claimer {
   }
 }
 
-const missing = (request: ClaimRequest): ClaimAnswer => ({ run_id: request.runId, seq: request.seq, verdict: 'missing', item: null, run: null, journal: null, records: null, turns: null, history: null })
+const missing = (request: ClaimRequest): ClaimAnswer => ({ run_id: request.runId, seq: request.seq, verdict: 'missing', item: null, run: null, journal: null, records: null, turns: null, questions: null, history: null })

@@ -39,6 +39,12 @@ export interface AgentContext {
   readonly signal: AbortSignal
   /** Keeps the answer of a nondeterministic *read* (a clock, a random number, a query). Effects belong in tools: `fn` runs again if the process dies before its answer is durable. In an item whose calls run beside each other every record needs a name of its own. */
   record<T>(name: string, fn: () => T | Promise<T>): Promise<T>
+  /**
+   * Asks a person and waits for the typed answer; meanwhile the worker is free. The answer is kept: every later attempt gets it at once. The n-th question of an
+   * item is the n-th on every attempt, in the same words; where questions come in no fixed order, give each a `key` of its own. What the person may
+   * answer is the schema's JSON Schema. The promise rejects with `BAD_QUESTION` when there is none; it never rejects because nobody answers.
+   */
+  ask<T>(question: string, schema: z.ZodType<T>, options?: { key?: string }): Promise<T>
   /** Gives the worker back until then. Returns at once when the time has passed. */
   sleepUntil(at: Date): Promise<void>
   /** Adds items to the running run. A key that is there with the same payload stays as it is. */

@@ -166,7 +166,7 @@ export class Harness {
       return 'not served here'
     }
     for (const action of answer.journal ?? []) this.#trust.remember(action)
-    const attempt = new Attempt(this.#parts, agent, run, item, new Journal(answer.journal ?? [], answer.records ?? [], item.allow_new_calls, answer.turns ?? []), asked)
+    const attempt = new Attempt(this.#parts, agent, run, item, new Journal(answer.journal ?? [], answer.records ?? [], item.allow_new_calls, answer.turns ?? [], answer.questions ?? []), asked)
     return await this.#attend(attempt, slot, board)
   }
 

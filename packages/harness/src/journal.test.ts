@@ -51,6 +51,13 @@ describe('a call that was refused', () => {
   })
 })
 
+test('a refused call is sent again as long as nothing was asked after it, and replays its error once something was (hole 6)', () => {
+  const question = { run_id: 'r', id: 1, item_seq: 1, key: '1', order_no: 5, question: 'Go on?', answer_schema: '{}', status: 'void', answer: null, asked_at: '', answered_by: null, answered_at: null } as const
+  expect(kindOf(new Journal([refused(1, { after: 1, records: 0, questions: 0 })], [], false, [], [question]), ask('k1'))).toBe('replay_error')
+  expect(kindOf(new Journal([refused(1, { after: 1, records: 0, questions: 1 })], [], false, [], [question]), ask('k1'))).toBe('again')
+  expect(kindOf(new Journal([refused(1)], [], false, [], [question]), ask('k1'))).toBe('replay_error')
+})
+
 describe('a call under a new key', () => {
   test('is fresh where every write of its tool was asked for', () => {
     expect(kindOf(new Journal([action(1)], [], false), ask('k1'), ask('new'))).toBe('fresh')

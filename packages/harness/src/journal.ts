@@ -1,7 +1,7 @@
 /**
  * What an item has done so far, as its claim brought it, kept up to date by this attempt. Pure: decides, never writes.
  */
-import type { ActionRow, RecordRow, TurnRow } from '@pawl/ledger'
+import type { ActionRow, QuestionRow, RecordRow, TurnRow } from '@pawl/ledger'
 
 /** What a call under this key means now. */
 export type CallDecision =
@@ -20,9 +20,11 @@ export class Journal {
   readonly #records: Map<string, RecordRow>
   readonly #turns: Map<number, Pick<TurnRow, 'n' | 'decision'>>
   readonly #asked = new Set<string>()
+  readonly #questions: Map<string, QuestionRow>
   #recordsMade = 0
 
-  constructor(actions: readonly ActionRow[], records: readonly RecordRow[], readonly allowNewCalls: boolean, turns: readonly Pick<TurnRow, 'n' | 'decision'>[] = []) {
+  constructor(actions: readonly ActionRow[], records: readonly RecordRow[], readonly allowNewCalls: boolean, turns: readonly Pick<TurnRow, 'n' | 'decision'>[] = [], questions: readonly QuestionRow[] = []) {
+    this.#questions = new Map(questions.map((question) => [question.key, question]))
     this.#actions = new Map(actions.map((action) => [action.key, action]))
     this.#records = new Map(records.map((record) => [record.name, record]))
     this.#turns = new Map(turns.map((turn) => [turn.n, turn]))
@@ -58,6 +60,19 @@ export class Journal {
     this.#turns.set(turn.n, turn)
   }
 
+  question(key: string): QuestionRow | undefined {
+    return this.#questions.get(key)
+  }
+
+  /** Questions there are now, whether answered or not: to have asked is to have acted on what came before. */
+  get questionCount(): number {
+    return this.#questions.size
+  }
+
+  noteQuestion(question: QuestionRow): void {
+    this.#questions.set(question.key, question)
+  }
+
   put(action: ActionRow): void {
     this.#actions.set(action.key, action)
   }
@@ -89,14 +104,16 @@ export class Journal {
     return isUnsent(action) || !this.#hasActedOn(action) ? { kind: 'again', action } : { kind: 'replay_error', action }
   }
 
-  /** Did the item do anything after the agent was given this error? Calls and records that were under way beside it are none of that. */
+  /** Did the item do anything after the agent was given this error? Calls, records and questions that were under way beside it are none of that. */
   #hasActedOn(failed: ActionRow): boolean {
-    const { after, records, turns } = JSON.parse(failed.error ?? '{}') as { after?: unknown; records?: unknown; turns?: unknown }
+    const { after, records, turns, questions } = JSON.parse(failed.error ?? '{}') as { after?: unknown; records?: unknown; turns?: unknown; questions?: unknown }
     const newest = typeof after === 'number' ? after : failed.id
     if (this.actions().some((a) => a.id > newest)) return true
     // A model that was given the error and decided anew has acted on it.
     if (typeof turns === 'number' && this.#turns.size > turns) return true
-    return typeof records === 'number' ? this.#records.size > records : [...this.#records.values()].some((r) => r.order_no > failed.order_no)
+    const later = (row: { order_no: number }): boolean => row.order_no > failed.order_no
+    if (typeof questions === 'number' ? this.#questions.size > questions : [...this.#questions.values()].some(later)) return true
+    return typeof records === 'number' ? this.#records.size > records : [...this.#records.values()].some(later)
   }
 
   #notAskedFor(tool: string): ActionRow | undefined {

@@ -15,7 +15,14 @@ export interface Refusal extends ErrorRecord {
   readonly records?: number
   /** How many turns there were then. */
   readonly turns?: number
+  /** How many questions. */
+  readonly questions?: number
 }
+
+/** Where the journal stands when the agent is given an error. */
+export const standing = ({ journal }: Attempt): Pick<Refusal, 'after' | 'records' | 'turns' | 'questions'> => ({
+  after: journal.newestId(), records: journal.recordCount, turns: journal.turnCount, questions: journal.questionCount,
+})
 
 /** Sends of an earlier attempt that count against the retries; none once the agent was given the error. */
 export function triesOf(action: ActionRow): number {

@@ -1,5 +1,6 @@
 -- reason_holds: does what an item waits for still stand? Called with the item's row locked.
 -- in_doubt: an action of the item (for a settler: of the run) is still in doubt. key: the owner of the key has not settled it.
+-- question: nobody has answered the one it was parked for.
 -- Every other reason is lifted by a person only.
 create or replace function pawl.reason_holds(p_run uuid, p_seq integer, p_reason text, p_detail text) returns boolean
 language plpgsql as $$
@@ -17,6 +18,8 @@ begin
     if owner.status in ('started', 'in_doubt') then return true; end if;
     -- One that itself waits for a key may wait for ours: it is not waited for, and its refused call is taken over.
     return owner.status = 'failed' and (owner.item_status in ('pending', 'in_progress') or (owner.item_status = 'blocked' and owner.blocked_reason <> 'key'));
+  elsif p_reason = 'question' then
+    return exists (select 1 from pawl.questions q where q.run_id = p_run and q.id = (p_detail::json ->> 'question')::bigint and q.status = 'open');
   end if;
   return true;
 end $$;

@@ -3,12 +3,12 @@
 -- Writes: attempts+1, epoch+1, barren_attempts+1, lease. Same nonce again (a lost answer): the same claim, nothing counted twice.
 -- Nothing is claimed while the ledger's history is not known to be whole, nor for a doorbell that is ahead of its item: such a dispatch was forgotten.
 -- Returns a verdict for each: claimed | missing | stale | ahead | untrusted | closed | leased | early | paused | suspect | blocked.
--- An earlier build's has no turns, and a function's answer cannot be widened in place.
+-- An earlier build's has no turns and no questions, and a function's answer cannot be widened in place.
 drop function if exists pawl.claim_items(uuid[], integer[], integer[], uuid, uuid, integer, integer, integer, boolean);
 create or replace function pawl.claim_items(
   p_runs uuid[], p_seqs integer[], p_generations integer[], p_worker uuid, p_nonce uuid,
   p_ttl_ms integer, p_crash_budget integer, p_suspect_after integer, p_alone boolean
-) returns table (run_id uuid, seq integer, verdict text, item json, run json, journal json, records json, turns json, timeline text)
+) returns table (run_id uuid, seq integer, verdict text, item json, run json, journal json, records json, turns json, questions json, timeline text)
 language plpgsql as $$
 declare
   w record;
@@ -20,7 +20,7 @@ declare
 begin
   for w in select distinct on (x.run, x.seq) x.run, x.seq, x.generation
            from unnest(p_runs, p_seqs, p_generations) as x(run, seq, generation) order by x.run, x.seq, x.generation desc nulls first loop
-    run_id := w.run; seq := w.seq; item := null; run := null; journal := null; records := null; turns := null; timeline := null;
+    run_id := w.run; seq := w.seq; item := null; run := null; journal := null; records := null; turns := null; questions := null; timeline := null;
     select * into it from pawl.items i where i.run_id = w.run and i.seq = w.seq for update;
     if not found then verdict := 'missing'; return next; continue; end if;
     if not is_known or w.generation > it.generation then
@@ -63,6 +63,7 @@ begin
       (select json_agg(row_to_json(a.*) order by a.order_no) from pawl.actions a where a.run_id = c.run and a.item_seq = c.seq),
       (select json_agg(row_to_json(k.*) order by k.order_no) from pawl.records k where k.run_id = c.run and k.item_seq = c.seq),
       (select json_agg(row_to_json(t.*) order by t.n) from pawl.turns t where t.run_id = c.run and t.item_seq = c.seq),
+      (select json_agg(row_to_json(q.*) order by q.order_no) from pawl.questions q where q.run_id = c.run and q.item_seq = c.seq),
       pawl.history_now()
     from unnest(claimed_runs, claimed_seqs) as c(run, seq)
     join pawl.items i on i.run_id = c.run and i.seq = c.seq

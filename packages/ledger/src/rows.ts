@@ -1,5 +1,5 @@
 /** Rows as the verbs' JSON answers give them: snake case, times as ISO text, exactly the columns of `schema.ts`. Parsed here, where data enters. */
-import { ACTION_STATUSES, BLOCKED_REASONS, EFFECTS, ITEM_KINDS, ITEM_STATUSES, RUN_STATUSES } from '@pawl/core'
+import { ACTION_STATUSES, BLOCKED_REASONS, EFFECTS, ITEM_KINDS, ITEM_STATUSES, QUESTION_STATUSES, RUN_STATUSES } from '@pawl/core'
 import { z } from 'zod'
 
 export const actionRow = z.object({
@@ -20,6 +20,12 @@ export const turnRow = z.object({
   input_tokens: z.number(), output_tokens: z.number(), cost_micros: z.number(), at: z.string(),
 })
 export type TurnRow = z.infer<typeof turnRow>
+
+export const questionRow = z.object({
+  run_id: z.string(), id: z.number(), item_seq: z.number(), key: z.string(), order_no: z.number(), question: z.string(), answer_schema: z.string(),
+  status: z.enum(QUESTION_STATUSES), answer: z.string().nullable(), asked_at: z.string(), answered_by: z.string().nullable(), answered_at: z.string().nullable(),
+})
+export type QuestionRow = z.infer<typeof questionRow>
 
 export const itemRow = z.object({
   run_id: z.string(), seq: z.number(), kind: z.enum(ITEM_KINDS), key: z.string(), payload: z.string(), status: z.enum(ITEM_STATUSES),

@@ -39,7 +39,7 @@ export const invariants: readonly Invariant[] = [
     sql: `select i.run_id, i.seq, i.status, i.blocked_reason, i.lease_until from pawl.items i where ${ofRun('i.run_id')} and (
         (i.status = 'blocked') <> (i.blocked_reason is not null)
         or (i.status = 'in_progress' and (i.lease_until is null or i.lease_until < clock_timestamp() - interval '1 minute'))
-        or (i.status = 'blocked' and i.blocked_reason in ('in_doubt', 'key') and not pawl.reason_holds(i.run_id, i.seq, i.blocked_reason, i.blocked_detail)))`,
+        or (i.status = 'blocked' and i.blocked_reason in ('in_doubt', 'key', 'question') and not pawl.reason_holds(i.run_id, i.seq, i.blocked_reason, i.blocked_detail)))`,
   },
   {
     invariant: 8, name: 'epochs-rise', sentence: 'Epochs never fall, and no action carries an epoch above its item’s or its settler’s.',

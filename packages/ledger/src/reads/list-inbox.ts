@@ -1,10 +1,11 @@
-/** What waits for a person: actions in doubt, and blocked items whose reason is not answered through an action. Each says which answers it takes now. */
+/** What waits for a person: actions in doubt, questions, and blocked items whose reason is not answered through one of these. Each says which answers it takes now. */
 import { BLOCKED_REASONS, ITEM_KINDS, type BlockedReason, type ItemKind } from '@pawl/core'
-import { and, asc, eq, ne, sql, type SQL } from 'drizzle-orm'
+import { and, asc, eq, inArray, notInArray, sql, type SQL } from 'drizzle-orm'
 import { z } from 'zod'
 import type { Ledger } from '../connect.ts'
-import { actions, items, runs } from '../schema.ts'
+import { actions, items, questions, runs } from '../schema.ts'
 import { readsOn } from './database.ts'
+import { questionColumns, questionView, type QuestionView } from './get-question.ts'
 import { actionView, shortActionColumns, type ActionView } from './list-actions.ts'
 import { limitOf, pageOf, placeIn, type Page, type PageRequest } from './pages.ts'
 
@@ -23,6 +24,16 @@ export interface InDoubt {
   readonly answerableAt: Date | null
 }
 
+/** Asked by an agent, and not answered yet; also while its item is still parking. */
+export interface OpenQuestion {
+  readonly kind: 'question'
+  readonly runId: string
+  readonly agent: string
+  readonly itemSeq: number
+  readonly itemKey: string
+  readonly question: QuestionView
+}
+
 export interface BlockedItem {
   readonly kind: 'blocked'
   readonly runId: string
@@ -37,7 +48,7 @@ export interface BlockedItem {
   readonly verbs: readonly ReleaseVerb[]
 }
 
-export type InboxEntry = InDoubt | BlockedItem
+export type InboxEntry = InDoubt | OpenQuestion | BlockedItem
 
 export interface InboxFilter extends PageRequest {
   /** Null: every namespace. */
@@ -45,17 +56,25 @@ export interface InboxFilter extends PageRequest {
   readonly runId?: string | undefined
 }
 
-type Place = readonly ['in_doubt' | 'blocked', string, number]
-const place: z.ZodType<Place> = z.tuple([z.enum(['in_doubt', 'blocked']), z.uuid(), z.number().int()])
+/** In this order the inbox lists them; within a kind by run, then by number. */
+const kinds = ['in_doubt', 'question', 'blocked'] as const
+type Place = readonly [InboxEntry['kind'], string, number]
+const place: z.ZodType<Place> = z.tuple([z.enum(kinds), z.uuid(), z.number().int()])
+type Lister = (ledger: Ledger, filter: InboxFilter, after: Place | undefined, most: number) => Promise<InboxEntry[]>
+const listers: Readonly<Record<InboxEntry['kind'], Lister>> = { in_doubt: listDoubts, question: listQuestions, blocked: listBlocked }
 
-/** Doubts first, then blocked items. */
+const numberOf = (entry: InboxEntry): number => (entry.kind === 'in_doubt' ? entry.action.id : entry.kind === 'question' ? entry.question.id : entry.itemSeq)
+
+/** Doubts first, then questions, then blocked items. */
 export async function listInbox(ledger: Ledger, filter: InboxFilter): Promise<Page<InboxEntry>> {
   const limit = limitOf(filter)
   const after = placeIn(filter, place)
-  const doubts = after?.[0] === 'blocked' ? [] : await listDoubts(ledger, filter, after, limit + 1)
-  const room = limit + 1 - doubts.length
-  const blocked = room === 0 ? [] : await listBlocked(ledger, filter, after?.[0] === 'blocked' ? after : undefined, room)
-  return pageOf<InboxEntry>([...doubts, ...blocked], limit, (last) => [last.kind, last.runId, last.kind === 'in_doubt' ? last.action.id : last.itemSeq])
+  const found: InboxEntry[] = []
+  for (const kind of after === undefined ? kinds : kinds.slice(kinds.indexOf(after[0]))) {
+    if (found.length > limit) break
+    found.push(...await listers[kind](ledger, filter, after?.[0] === kind ? after : undefined, limit + 1 - found.length))
+  }
+  return pageOf(found, limit, (last) => [last.kind, last.runId, numberOf(last)])
 }
 
 const ofRuns = (filter: InboxFilter): SQL | undefined => and(
@@ -76,6 +95,16 @@ async function listDoubts(ledger: Ledger, filter: InboxFilter, after: Place | un
   }))
 }
 
+/** Of live items only: what an ended item once asked needs no answer, unless the run is resumed. */
+async function listQuestions(ledger: Ledger, filter: InboxFilter, after: Place | undefined, most: number): Promise<OpenQuestion[]> {
+  const rows = await readsOn(ledger).select({ ...questionColumns, agent: runs.agent, itemKey: sql<string>`${items.key}`.as('item_key') })
+    .from(questions).innerJoin(runs, eq(runs.id, questions.runId)).innerJoin(items, and(eq(items.runId, questions.runId), eq(items.seq, questions.itemSeq))).where(and(
+      eq(questions.status, 'open'), inArray(items.status, ['pending', 'in_progress', 'blocked']), ofRuns(filter),
+      after === undefined ? undefined : sql`(${questions.runId}, ${questions.id}) > (${after[1]}::text::uuid, ${after[2]}::bigint)`,
+    )).orderBy(asc(questions.runId), asc(questions.id)).limit(most)
+  return rows.map(({ agent, itemKey, ...row }) => ({ kind: 'question', runId: row.runId, agent, itemSeq: row.itemSeq, itemKey, question: questionView(row) }))
+}
+
 const words = z.object({ itemKind: z.enum(ITEM_KINDS), reason: z.enum(BLOCKED_REASONS) })
 
 async function listBlocked(ledger: Ledger, filter: InboxFilter, after: Place | undefined, most: number): Promise<BlockedItem[]> {
@@ -84,14 +113,14 @@ async function listBlocked(ledger: Ledger, filter: InboxFilter, after: Place | u
     runId: items.runId, agent: runs.agent, itemSeq: items.seq, itemKey: items.key, itemKind: items.kind, reason: items.blockedReason, detail: items.blockedDetail,
     attempts: items.attempts, failures: items.failures, unsettled: unsettled.as('unsettled'),
   }).from(items).innerJoin(runs, eq(runs.id, items.runId)).where(and(
-    eq(items.status, 'blocked'), ne(items.blockedReason, 'in_doubt'), ofRuns(filter),
+    eq(items.status, 'blocked'), notInArray(items.blockedReason, ['in_doubt', 'question']), ofRuns(filter),
     after === undefined ? undefined : sql`(${items.runId}, ${items.seq}) > (${after[1]}::text::uuid, ${after[2]}::integer)`,
   )).orderBy(asc(items.runId), asc(items.seq)).limit(most)
   return rows.map(({ unsettled: isUnsettled, ...row }) => {
     const { itemKind, reason } = words.parse(row)
     // Of a compensation only the undo it waits for can be given up.
     const mayFail = !isUnsettled && itemKind !== 'settle' && (itemKind !== 'compensate' || reason === 'undo')
-    const verbs: ReleaseVerb[] = reason === 'approval' || reason === 'question' ? [] : mayFail ? ['resume', 'fail'] : ['resume']
+    const verbs: ReleaseVerb[] = reason === 'approval' ? [] : mayFail ? ['resume', 'fail'] : ['resume']
     return { ...row, kind: 'blocked', itemKind, reason, verbs }
   })
 }

@@ -2,7 +2,7 @@ import { limits } from '@pawl/core'
 import { z } from 'zod'
 import type { Ledger } from '../connect.ts'
 import type { History } from '../history.ts'
-import { actionRow, itemRow, recordRow, runRow, turnRow } from '../rows.ts'
+import { actionRow, itemRow, questionRow, recordRow, runRow, turnRow } from '../rows.ts'
 import { arrayOf, runVerb } from './run-verb.ts'
 
 export interface ClaimRequest {
@@ -15,7 +15,7 @@ export interface ClaimRequest {
 const verdicts = ['claimed', 'missing', 'stale', 'ahead', 'untrusted', 'closed', 'leased', 'early', 'paused', 'suspect', 'blocked'] as const
 const claimAnswer = z.object({
   run_id: z.string(), seq: z.number(), verdict: z.enum(verdicts), item: itemRow.nullable(), run: runRow.nullable(),
-  journal: z.array(actionRow).nullable(), records: z.array(recordRow).nullable(), turns: z.array(turnRow).nullable(), timeline: z.string().nullable(),
+  journal: z.array(actionRow).nullable(), records: z.array(recordRow).nullable(), turns: z.array(turnRow).nullable(), questions: z.array(questionRow).nullable(), timeline: z.string().nullable(),
 })
 export type ClaimAnswer = Omit<z.infer<typeof claimAnswer>, 'timeline'> & { readonly history: History | null }
 
