@@ -16,7 +16,7 @@ import { runPage } from './pages/run.ts'
 import { runsPage, type RunCounts } from './pages/runs.ts'
 import { stateOf, verbPage, type Verb } from './pages/verb.ts'
 import { problemOf } from './problems.ts'
-import { actionParam, actionsQuery, answerForm, check, inboxQuery, itemsQuery, jsonOf, labelsOf, releaseForm, runsQuery, seqParam, verbForm, verbParams } from './queries.ts'
+import { actionParam, actionsQuery, answerForm, check, inboxQuery, itemsQuery, jsonOf, labelsOf, questionForm, questionParam, releaseForm, runsQuery, seqParam, verbForm, verbParams } from './queries.ts'
 
 export interface PageParts {
   readonly pawl: PawlClient
@@ -128,6 +128,15 @@ function addInbox(app: Hono<PageEnv>, { pawl, rules, base, log, frame }: PagePar
     log.info({ user: by, run: id, action, answer }, 'asked for')
     return await answered(c, run, `action-${id}-${action}`, `Recorded: action ${action} ${({ happened: 'happened', did_not: 'did not happen', abandon: 'stays unknown' })[answer]}.`, () =>
       pawl.settle(id, action, { answer, attempt, evidence, note: signed(note, by), ...(answer === 'happened' ? { result: jsonOf(result) } : {}) }))
+  })
+
+  app.post('/inbox/runs/:run/questions/:question', async (c) => {
+    requireRole(c, 'operate')
+    const id = c.req.param('run')
+    const { question } = check(questionParam, c.req.param())
+    const { answer, run } = check(questionForm, await textFields(c))
+    log.info({ user: c.get('session').name, run: id, question }, 'answered')
+    return await answered(c, run, `question-${id}-${question}`, `Recorded: question ${question} is answered.`, () => pawl.answer(id, question, jsonOf(answer, 'answer')))
   })
 
   app.post('/inbox/runs/:run/items/:seq', async (c) => {

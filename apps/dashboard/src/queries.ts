@@ -17,6 +17,8 @@ export const seqParam = z.object({ seq: whole })
 export const actionParam = z.object({ action: whole })
 export const verbForm = z.object({ seen: z.string(), reason: text })
 export const answerForm = z.object({ answer: z.enum(['happened', 'did_not', 'abandon']), attempt: whole, evidence: whole, result: z.string().optional(), note: text, run: text })
+export const questionParam = z.object({ question: whole })
+export const questionForm = z.object({ answer: z.string(), run: text })
 export const releaseForm = z.object({ verb: z.enum(['resume', 'fail']), newCalls: z.string().optional(), note: text, run: text })
 
 /** Throws `BAD_REQUEST` naming the field. */
@@ -34,12 +36,12 @@ export function labelsOf(label: string | undefined): Record<string, string> | un
   return { [label.slice(0, at)]: label.slice(at + 1) }
 }
 
-/** The result a person wrote, or nothing. */
-export function jsonOf(written: string | undefined): unknown {
+/** The value a person wrote, or nothing. */
+export function jsonOf(written: string | undefined, field = 'result'): unknown {
   if (written === undefined || written.trim() === '') return undefined
   try {
     return JSON.parse(written) as unknown
   } catch (error) {
-    throw new PawlError('BAD_REQUEST', `result: is no JSON (${error instanceof Error ? error.message : 'it cannot be read'}). Texts need quotes.`)
+    throw new PawlError('BAD_REQUEST', `${field}: is no JSON (${error instanceof Error ? error.message : 'it cannot be read'}). Texts need quotes.`)
   }
 }

@@ -69,7 +69,7 @@ describe('namespaces', () => {
     expect(ofBlue.isNew).toBe(true)
     const [foreign, unknown] = await Promise.all([ofRed.id, newId()].map((id) => blue.getRun(id).then(() => '', (error: unknown) => String(error).replace(id, 'ID'))))
     expect(foreign).toBe(unknown)
-    const answers = await Promise.allSettled([blue.cancel(ofRed.id), blue.pause(ofRed.id), blue.listEvents(ofRed.id), blue.settle(ofRed.id, 1, { answer: 'abandon', attempt: 1, evidence: 0 })])
+    const answers = await Promise.allSettled([blue.cancel(ofRed.id), blue.pause(ofRed.id), blue.listEvents(ofRed.id), blue.answer(ofRed.id, 1, true), blue.settle(ofRed.id, 1, { answer: 'abandon', attempt: 1, evidence: 0 })])
     for (const answer of answers) expect(answer).toMatchObject({ status: 'rejected', reason: { code: 'NOT_FOUND' } })
     expect((await blue.listRuns()).entries.map((run) => run.id)).toEqual([ofBlue.id])
   })

@@ -2,7 +2,7 @@
 import type { ActionStatus, BlockedReason, ItemKind, ItemStatus, RunStatus } from '@pawl/core'
 import type { OpenTransaction } from '@pawl/ledger'
 import type { AgentContract } from './agents.ts'
-import type { Action, InboxItem, Item, Preview, Run, RunEvent, StartedRun, VerbAnswer } from './wire.ts'
+import type { Action, InboxItem, Item, Preview, Question, Run, RunEvent, StartedRun, VerbAnswer } from './wire.ts'
 
 export interface ItemSeed<P = unknown> {
   /** Unique in its run, 1 to 300 characters. */
@@ -107,6 +107,11 @@ export interface PawlClient {
   inbox(filter?: PageOptions & { runId?: string | undefined }): Promise<Page<InboxItem>>
   /** A person's word about an action in doubt. */
   settle(runId: string, actionId: number, settlement: DoubtSettlement): Promise<Action>
+  /**
+   * A person's answer to a question of an agent, as plain JSON; checked against the question's JSON Schema before it is written (`BAD_ANSWER` names the
+   * member). Answered once: whoever is later is told who was first, and when (`QUESTION_ANSWERED`).
+   */
+  answer(runId: string, questionId: number, value: unknown): Promise<Question>
   /** A person lets one blocked item go on, or ends it. `newCalls`: what a diverged item asks for now are new calls. */
   releaseItem(runId: string, seq: number, verb: 'resume' | 'fail', options?: { note?: string | undefined; newCalls?: boolean | undefined }): Promise<Item>
   close(): Promise<void>

@@ -2,6 +2,7 @@
 import { PawlError, waitMs } from '@pawl/core'
 import { getItem, getRun, listActions, listEvents, listInbox, listItems, listRuns, type Ledger } from '@pawl/ledger'
 import type { AnyAgentContract } from './agents.ts'
+import { answer } from './answer.ts'
 import type { PawlClient, StartOptions } from './contract.ts'
 import { actionOf, inboxOf, itemOf, runOf } from './from-ledger.ts'
 import { defaultStreamAliveMs, namespacePattern, requireRun, unknownItem, unknownRun, type Parts } from './parts.ts'
@@ -87,6 +88,7 @@ export function createDirectClient(options: DirectOptions): PawlClient {
       return { ...page, entries: page.entries.map(inboxOf) }
     },
     settle: (runId, actionId, settlement) => settle(parts, runId, actionId, settlement),
+    answer: (runId, questionId, value) => answer(parts, runId, questionId, value),
     releaseItem: (runId, seq, verb, given = {}) => releaseItem(parts, runId, seq, verb, given),
     close: async () => options.close?.(),
   }

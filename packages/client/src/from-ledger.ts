@@ -1,8 +1,8 @@
 /** Ledger views as callers see them: this is the border where encoded text becomes values. */
 import { decode } from '@pawl/core'
-import type { ActionView, InboxEntry, ItemView, RunView } from '@pawl/ledger'
+import type { ActionView, InboxEntry, ItemView, QuestionView, RunView } from '@pawl/ledger'
 import { z } from 'zod'
-import type { Action, InboxItem, Item, Run } from './wire.ts'
+import type { Action, InboxItem, Item, Question, Run } from './wire.ts'
 
 const valueOf = (text: string | null): unknown => (text === null ? null : decode(text))
 
@@ -31,7 +31,14 @@ export const actionOf = (view: ActionView): Action => ({
   undo: valueOf(view.undo), error: errorOf(view.error),
 })
 
-export const inboxOf = (entry: InboxEntry): InboxItem =>
-  entry.kind === 'in_doubt'
-    ? { ...entry, action: actionOf(entry.action), answers: [...entry.answers] }
-    : { ...entry, detail: valueOf(entry.detail), verbs: [...entry.verbs] }
+const schemaText = z.record(z.string(), z.unknown())
+
+export const questionOf = (view: QuestionView): Question => ({ ...view, answerSchema: schemaText.parse(JSON.parse(view.answerSchema)), answer: valueOf(view.answer) })
+
+export function inboxOf(entry: InboxEntry): InboxItem {
+  switch (entry.kind) {
+    case 'in_doubt': return { ...entry, action: actionOf(entry.action), answers: [...entry.answers] }
+    case 'question': return { ...entry, question: questionOf(entry.question) }
+    case 'blocked': return { ...entry, detail: valueOf(entry.detail), verbs: [...entry.verbs] }
+  }
+}

@@ -3,7 +3,7 @@ import { PawlError } from '@pawl/core'
 import { z } from 'zod'
 import type { AnyAgentContract } from './agents.ts'
 import type { ItemSeed, PawlClient, StartOptions } from './contract.ts'
-import { actionSchema, eventSchema, inboxSchema, itemSchema, pageSchema, previewSchema, runSchema, startedSchema, toWire, verbAnswerSchema } from './wire.ts'
+import { actionSchema, eventSchema, inboxSchema, itemSchema, pageSchema, previewSchema, questionSchema, runSchema, startedSchema, toWire, verbAnswerSchema } from './wire.ts'
 import { watchRun } from './watch-run.ts'
 
 export interface HttpOptions {
@@ -52,6 +52,7 @@ export function createHttpClient(options: HttpOptions): PawlClient {
     compensate: (runId, given) => verb('compensate', runId, given),
     inbox: (filter) => ask(pageSchema(inboxSchema), 'GET', '/v1/inbox', { query: filter }),
     settle: async (runId, actionId, settlement) => await ask(actionSchema, 'POST', `${run(runId)}/actions/${actionId}/settle`, { body: { ...settlement, result: toWire(settlement.result) } }),
+    answer: (runId, questionId, value) => ask(questionSchema, 'POST', `${run(runId)}/questions/${questionId}/answer`, { body: { answer: toWire(value) } }),
     releaseItem: (runId, seq, name, given = {}) => ask(itemSchema, 'POST', `${run(runId)}/items/${seq}/${name}`, { body: given }),
     close: async () => undefined,
   }

@@ -6,6 +6,7 @@ export { createClient, type ClientOptions } from './create-client.ts'
 export type { DirectOptions } from './direct-client.ts'
 export type { HttpOptions } from './http-client.ts'
 export {
-  actionSchema, actionToWire, doubtAnswers, eventSchema, fromWire, inboxSchema, inboxToWire, itemSchema, itemToWire, pageSchema, previewSchema, runSchema, runToWire,
-  startedSchema, verbAnswerSchema, type Action, type InboxItem, type Item, type Preview, type Run, type RunEvent, type StartedRun, type VerbAnswer,
+  actionSchema, actionToWire, doubtAnswers, eventSchema, fromWire, inboxSchema, inboxToWire, itemSchema, itemToWire, pageSchema, previewSchema, questionSchema, questionToWire,
+  runSchema, runToWire,
+  startedSchema, verbAnswerSchema, type Action, type InboxItem, type Item, type Preview, type Question, type Run, type RunEvent, type StartedRun, type VerbAnswer,
 } from './wire.ts'

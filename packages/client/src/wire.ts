@@ -2,7 +2,7 @@
  * What a caller sees, and how it travels: one schema per thing, the type of the direct client and the parser of the HTTP client.
  * Values the ledger keeps losslessly (Date, BigInt, Map, bytes) have no JSON; they travel as `{ "$encoded": text }` in the ledger's own codec.
  */
-import { ACTION_STATUSES, BLOCKED_REASONS, decode, EFFECTS, encode, ITEM_KINDS, ITEM_STATUSES, PawlError, RUN_STATUSES } from '@pawl/core'
+import { ACTION_STATUSES, BLOCKED_REASONS, decode, EFFECTS, encode, ITEM_KINDS, ITEM_STATUSES, PawlError, QUESTION_STATUSES, RUN_STATUSES } from '@pawl/core'
 import { z } from 'zod'
 
 const envelope = '$encoded'
@@ -62,6 +62,14 @@ export type Action = z.infer<typeof actionSchema>
 export const eventSchema = z.object({ runId: z.string(), id: count, itemSeq: count.nullable(), kind: z.string(), actor: z.string(), data: z.unknown(), at })
 export type RunEvent = z.infer<typeof eventSchema>
 
+export const questionSchema = z.object({
+  runId: z.string(), id: count, itemSeq: count, key: z.string(), question: z.string(),
+  /** JSON Schema of the answer. */
+  answerSchema: z.record(z.string(), z.unknown()),
+  status: z.enum(QUESTION_STATUSES), answer: value, askedAt: at, answeredBy: z.string().nullable(), answeredAt: at.nullable(),
+})
+export type Question = z.infer<typeof questionSchema>
+
 export const doubtAnswers = ['happened', 'did_not', 'abandon'] as const
 export const releaseVerbs = ['resume', 'fail'] as const
 
@@ -70,6 +78,7 @@ export const inboxSchema = z.discriminatedUnion('kind', [
     kind: z.literal('in_doubt'), runId: z.string(), agent: z.string(), itemSeq: count, itemKey: z.string(), action: actionSchema,
     answers: z.array(z.enum(doubtAnswers)), answerableAt: at.nullable(),
   }),
+  z.object({ kind: z.literal('question'), runId: z.string(), agent: z.string(), itemSeq: count, itemKey: z.string(), question: questionSchema }),
   z.object({
     kind: z.literal('blocked'), runId: z.string(), agent: z.string(), itemSeq: count, itemKey: z.string(), itemKind: z.enum(ITEM_KINDS),
     reason: z.enum(BLOCKED_REASONS), detail: z.unknown(), attempts: count, failures: count, verbs: z.array(z.enum(releaseVerbs)),
@@ -127,4 +136,11 @@ export const itemToWire = (item: Item) => ({ ...item, payload: toWire(item.paylo
 export const actionToWire = (action: Action) => ({
   ...action, args: toWire(action.args), result: toWire(action.result), evidence: action.evidence.map(toWire), appliedEvidence: toWire(action.appliedEvidence), undo: toWire(action.undo),
 })
-export const inboxToWire = (entry: InboxItem) => (entry.kind === 'in_doubt' ? { ...entry, action: actionToWire(entry.action) } : entry)
+export const questionToWire = (question: Question) => ({ ...question, answer: toWire(question.answer) })
+export const inboxToWire = (entry: InboxItem) => {
+  switch (entry.kind) {
+    case 'in_doubt': return { ...entry, action: actionToWire(entry.action) }
+    case 'question': return { ...entry, question: questionToWire(entry.question) }
+    case 'blocked': return entry
+  }
+}

@@ -8,6 +8,7 @@ import { empty, linkWith, pager, reasons, shortId, when, words } from './parts.t
 import { showValue, visible, type Html } from './visible.ts'
 
 type Doubt = Extract<InboxItem, { kind: 'in_doubt' }>
+type OpenQuestion = Extract<InboxItem, { kind: 'question' }>
 type Blocked = Extract<InboxItem, { kind: 'blocked' }>
 
 export interface InboxQuery {
@@ -22,7 +23,13 @@ export interface Refusal {
   readonly about: string
 }
 
-export const entryId = (entry: InboxItem): string => (entry.kind === 'in_doubt' ? `action-${entry.runId}-${entry.action.id}` : `item-${entry.runId}-${entry.itemSeq}`)
+export function entryId(entry: InboxItem): string {
+  switch (entry.kind) {
+    case 'in_doubt': return `action-${entry.runId}-${entry.action.id}`
+    case 'question': return `question-${entry.runId}-${entry.question.id}`
+    case 'blocked': return `item-${entry.runId}-${entry.itemSeq}`
+  }
+}
 
 export function inboxPage(frame: Frame, query: InboxQuery, page: Page<InboxItem>, refusal?: Refusal): Html {
   const base = `${frame.base}/inbox`
@@ -40,7 +47,7 @@ function card(frame: Frame, query: InboxQuery, entry: InboxItem, isMarked: boole
   const runHref = `${frame.base}/runs/${entry.runId}`
   return html`<article class="card entry${isMarked ? ' marked' : ''}" id="${entryId(entry)}">
     <p class="crumbs"><a href="${runHref}">${visible(entry.agent)} ${shortId(entry.runId)}</a> / <a href="${runHref}/items/${entry.itemSeq}">${entry.itemSeq} ${visible(entry.itemKey)}</a></p>
-    ${entry.kind === 'in_doubt' ? doubt(frame, query, entry) : blocked(frame, query, entry)}
+    ${entry.kind === 'in_doubt' ? doubt(frame, query, entry) : entry.kind === 'question' ? question(frame, query, entry) : blocked(frame, query, entry)}
   </article>`
 }
 
@@ -67,6 +74,19 @@ function doubt(frame: Frame, query: InboxQuery, { action, answers, answerableAt,
 
 const choice = (value: string, answers: readonly string[], name: string, effect: string): Html =>
   html`<label class="choice"><input type="radio" name="answer" value="${value}" required${answers.includes(value) ? '' : ' disabled'}><span><b>${name}</b><br>${effect}</span></label>`
+
+function question(frame: Frame, query: InboxQuery, { question: asked, runId }: OpenQuestion): Html {
+  const { $schema: _dialect, ...schema } = asked.answerSchema
+  return html`<h2>The agent asks</h2>
+    <p class="break">${visible(asked.question)}</p>
+    <p class="quiet small">Asked ${when(asked.askedAt)}. The item waits for the answer and holds no worker; the first answer stands.</p>
+    <h3>What the answer may be, as JSON Schema</h3>${showValue(schema)}
+    ${mayAct(frame.session.role, 'operate') ? html`<form method="post" action="${frame.base}/inbox/runs/${runId}/questions/${asked.id}" class="answer">
+      ${csrfField(frame.session)}${returnTo(query)}
+      <label class="result">Your answer, as JSON<textarea name="answer" rows="3" spellcheck="false" required placeholder="${schema['type'] === 'boolean' ? 'true' : '{ }'}"></textarea></label>
+      <button class="main">Answer</button>
+    </form>` : readOnly()}`
+}
 
 function blocked(frame: Frame, query: InboxQuery, entry: Blocked): Html {
   const texts = {

@@ -1,9 +1,9 @@
 /** What operators do: stop and resume runs, answer what a machine may not decide. */
-import { actionSchema, actionToWire, fromWire, inboxSchema, inboxToWire, itemSchema, itemToWire, pageSchema, previewSchema, verbAnswerSchema } from '@pawl/client'
+import { actionSchema, actionToWire, fromWire, inboxSchema, inboxToWire, itemSchema, itemToWire, pageSchema, previewSchema, questionSchema, questionToWire, verbAnswerSchema } from '@pawl/client'
 import { z } from 'zod'
 import type { Services } from '../app.ts'
 import { addRoute, type App } from '../route.ts'
-import { dryRunQuery, numberText, pageQuery, releaseBody, runParams, settleBody, verbBody } from '../schemas.ts'
+import { answerBody, dryRunQuery, numberText, pageQuery, releaseBody, runParams, settleBody, verbBody } from '../schemas.ts'
 
 const summaries = {
   resume: 'Let a run go on; failed and cancelled items go round again. Nothing committed is repeated.',
@@ -39,6 +39,12 @@ export function addVerbRoutes(app: App, services: Services): void {
     params: runParams.extend({ action: numberText }), body: settleBody,
     answer: { description: 'The action as it is now.', schema: actionSchema },
     handle: async ({ c, params, body, pawl }) => c.json(actionToWire(await pawl.settle(params.run, params.action, { ...body, result: fromWire(body.result) }))),
+  })
+  addRoute(app, services, {
+    method: 'post', path: '/v1/runs/{run}/questions/{question}/answer', scope: 'operate', summary: 'Answer a question of an agent. The inbox shows its JSON Schema.',
+    params: runParams.extend({ question: numberText }), body: answerBody,
+    answer: { description: 'The question with its answer.', schema: questionSchema },
+    handle: async ({ c, params, body, pawl }) => c.json(questionToWire(await pawl.answer(params.run, params.question, fromWire(body.answer)))),
   })
   for (const verb of ['resume', 'fail'] as const) {
     addRoute(app, services, {

@@ -5,11 +5,13 @@ import type { Output } from './output.ts'
 import colors from 'picocolors'
 
 type Doubt = Extract<InboxItem, { kind: 'in_doubt' }>
+type OpenQuestion = Extract<InboxItem, { kind: 'question' }>
 
 export function answersTo(entry: InboxItem): string[] {
   if (entry.kind === 'blocked') {
     return entry.verbs.map((verb) => `pawl run ${verb} ${entry.runId} --item ${entry.itemSeq}${verb === 'resume' && entry.reason === 'diverged' ? ' --new-calls' : ''}`)
   }
+  if (entry.kind === 'question') return [`pawl answer ${entry.runId} ${entry.question.id} '<JSON>'`]
   const { action } = entry
   const seen = `--attempt ${action.attempt} --evidence ${action.evidence.length}`
   const flags = { happened: action.appliedEvidence === null ? "--happened --result '<JSON>'" : '--happened', did_not: '--did-not', abandon: '--abandon' }
@@ -17,10 +19,11 @@ export function answersTo(entry: InboxItem): string[] {
 }
 
 export function showEntry(out: Output, entry: InboxItem): void {
-  const reason = entry.kind === 'in_doubt' ? 'in doubt' : `blocked: ${entry.reason}`
+  const reason = entry.kind === 'in_doubt' ? 'in doubt' : entry.kind === 'question' ? 'question' : `blocked: ${entry.reason}`
   const kind = entry.kind === 'blocked' && entry.itemKind !== 'work' ? `${entry.itemKind} ` : ''
   out.line(`${colors.yellow(reason)}  ${colors.bold(plain(entry.agent))}  run ${entry.runId}  ${kind}item ${entry.itemSeq} ${plain(entry.itemKey)}`)
   if (entry.kind === 'in_doubt') showDoubt(out, entry)
+  else if (entry.kind === 'question') showQuestion(out, entry)
   else if (entry.detail !== null && entry.detail !== undefined) out.line(`  why       ${short(entry.detail, 300)}`)
   for (const command of answersTo(entry)) out.line(`  ${colors.cyan(command)}`)
   if (entry.kind === 'blocked' && entry.verbs.length === 0) out.line('  it goes on by itself when what it waits for is there')
@@ -35,4 +38,17 @@ export function showDoubt(out: Output, { action, answers, answerableAt }: Doubt)
   for (const [i, entry] of evidence.entries()) out.line(`  ${(i === 0 ? 'evidence' : '').padEnd(10)}${entry}`)
   if (action.appliedEvidence !== null) out.line(`  its result came late and proves that it happened: ${short(action.appliedEvidence, 500)}`)
   else if (!answers.includes('did_not') && answerableAt !== null) out.line(`  "it did not" is taken from ${time(answerableAt)} UTC on: until then a late send could still follow`)
+}
+
+export function showQuestion(out: Output, { question }: OpenQuestion): void {
+  const [first = '', ...rest] = question.question.split('\n')
+  out.line(`  asks      ${plain(first)}`)
+  for (const line of rest) out.line(`            ${plain(line)}`)
+  out.line(`  answer    ${short(withoutDialect(question.answerSchema), 2_000)}`)
+  out.line(`  asked     ${time(question.askedAt)} UTC, question ${question.id}`)
+}
+
+/** Which JSON Schema it is tells a person nothing. */
+function withoutDialect({ $schema: _dialect, ...schema }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return schema
 }

@@ -10,7 +10,7 @@ export function readJson(given: string, option: string): unknown {
     return JSON.parse(text)
   } catch (error) {
     const source = given.startsWith('@') ? `${option}: ${given.slice(1)}` : option
-    throw new UsageError(`${source} is not JSON (${error instanceof Error ? error.message : String(error)}). Quote it for your shell, like ${option} '{"name":"value"}', or write ${option} @file.json.`)
+    throw new UsageError(`${source} is not JSON (${error instanceof Error ? error.message : String(error)}). Quote it for your shell, like ${option} '{"name":"value"}', or write ${option} @file.json. A text is JSON in quotes of its own: '"like this"'.`)
   }
 }
 

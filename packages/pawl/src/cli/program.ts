@@ -1,6 +1,7 @@
 /** The command tree, and one way through it: parse, run, give back the exit code. Commander neither exits nor prints by itself. */
 import { Command } from 'commander'
 import { readFileSync } from 'node:fs'
+import { addAnswer } from '../commands/answer.ts'
 import { addAudit } from '../commands/audit.ts'
 import { addChaos } from '../commands/chaos.ts'
 import { addDashboard } from '../commands/dashboard.ts'
@@ -51,6 +52,7 @@ function buildProgram(): Command {
   addRun(program)
   addInbox(program)
   addSettle(program)
+  addAnswer(program)
   program.commandsGroup('Look closer')
   addTools(program)
   addAudit(program)
