@@ -19,6 +19,7 @@ create table pawl.actions (
   item_seq integer not null,
   key text not null,
   key_expires_at timestamp(3) with time zone,
+  key_window_ms bigint,
   order_no bigint not null default nextval('pawl.order_no'::regclass),
   refused integer not null default 0,
   result text,
@@ -26,6 +27,7 @@ create table pawl.actions (
   sends integer not null default 1,
   settle_ms integer not null,
   settled_by text,
+  staged_by integer,
   started_at timestamp(3) with time zone not null default clock_timestamp(),
   status text not null,
   timeout_ms integer not null,
@@ -40,10 +42,13 @@ create table pawl.approvals (
   action_id bigint not null,
   args_digest text not null,
   consumed_at timestamp(3) with time zone,
+  consumed_ending integer,
   decided_at timestamp(3) with time zone,
   decided_by text,
+  digest text not null,
   expires_at timestamp(3) with time zone not null,
   id bigint not null generated always as identity,
+  irreversible boolean not null default false,
   item_seq integer not null,
   note text,
   requested_at timestamp(3) with time zone not null default clock_timestamp(),
@@ -254,28 +259,37 @@ function pawl.claim_items(p_runs uuid[], p_seqs integer[], p_generations integer
 function pawl.close_compensation(p_run uuid, p_seq integer, p_epoch integer) returns TABLE(outcome text, residue integer) language plpgsql volatile;
 function pawl.close_run(p_run uuid, p_seq integer, p_epoch integer, p_status text, p_result text, p_error text) returns text language plpgsql volatile;
 function pawl.compensate_by_policy(p_run uuid, p_seq integer, p_epoch integer, p_reason text) returns text language plpgsql volatile;
+function pawl.decide_approvals(p_run uuid, p_actions bigint[], p_digests text[], p_verdicts text[], p_actor text, p_note text) returns TABLE(action_id bigint, outcome text, action json, approval json) language plpgsql volatile;
+function pawl.discard_actions(p_run uuid, p_seq integer, p_epoch integer, p_keys text[]) returns boolean language plpgsql volatile;
+function pawl.discard_calls(p_run uuid, p_seq integer, p_keys text[], p_why text) returns void language plpgsql volatile;
 function pawl.drop_stream(p_run uuid, p_stream integer) returns boolean language plpgsql volatile;
+function pawl.expire_approvals() returns integer language plpgsql volatile;
 function pawl.free_leases(p_worker uuid, p_ttl_ms integer) returns TABLE(run_id uuid, freed integer) language sql volatile;
 function pawl.history_is_known(l pawl.ledger) returns boolean language plpgsql volatile;
 function pawl.history_now() returns text language plpgsql volatile;
+function pawl.keep_call(it pawl.items, p_call json, p_status text) returns pawl.actions language plpgsql volatile;
 function pawl.keep_ended_items() returns trigger language plpgsql volatile;
 function pawl.kept_until() returns timestamp with time zone language sql volatile;
 function pawl.lease_is_over(lease_until timestamp with time zone, ttl_ms integer) returns boolean language sql volatile;
 function pawl.note_loss(p_since text, p_why text, p_lost jsonb) returns boolean language plpgsql volatile;
 function pawl.open_split_stream(p_run uuid, p_seq integer, p_epoch integer) returns integer language plpgsql volatile;
 function pawl.open_stream(p_run uuid, p_alive_ms integer) returns integer language plpgsql volatile;
+function pawl.owner_let_go(p_run uuid, p_seq integer) returns boolean language sql volatile;
 function pawl.pause_run(p_run uuid, p_actor text) returns TABLE(outcome text, status text) language plpgsql volatile;
 function pawl.rearm_action(p_run uuid, p_seq integer, p_epoch integer, p_key text, p_token uuid, p_tool_version text, p_margin_ms integer, p_timeout_ms integer, p_settle_ms integer) returns TABLE(outcome text, action json, timeline text) language plpgsql volatile;
 function pawl.reason_holds(p_run uuid, p_seq integer, p_reason text, p_detail text) returns boolean language plpgsql volatile;
 function pawl.release_item(p_run uuid, p_seq integer, p_verb text, p_new_calls boolean, p_actor text, p_note text) returns TABLE(outcome text, status text, reason text) language plpgsql volatile;
+function pawl.request_approval(p_run uuid, p_seq integer, p_epoch integer, p_call json, p_digest text, p_irreversible boolean, p_expires_ms double precision) returns TABLE(outcome text, action json, approval json) language plpgsql volatile;
 function pawl.resume_run(p_run uuid, p_actor text) returns TABLE(outcome text, status text, reopened integer) language plpgsql volatile;
 function pawl.row_origin(p_xid xid) returns text language plpgsql volatile;
 function pawl.seal_run(p_run uuid, p_stream integer, p_digest text) returns TABLE(outcome text, total integer) language plpgsql volatile;
 function pawl.settle_action(p_run uuid, p_seq integer, p_epoch integer, p_key text, p_verdict text, p_result text, p_undo text, p_by text, p_wait_ms integer) returns SETOF pawl.actions language plpgsql volatile;
 function pawl.settle_action_json(p_run uuid, p_seq integer, p_epoch integer, p_key text, p_verdict text, p_result text, p_undo text, p_by text, p_wait_ms integer) returns TABLE(action json) language sql volatile;
+function pawl.stage_action(p_run uuid, p_seq integer, p_epoch integer, p_call json) returns TABLE(outcome text, action json) language plpgsql volatile;
 function pawl.start_compensation(p_run uuid, p_actor text, p_reason text) returns TABLE(outcome text, status text) language plpgsql volatile;
 function pawl.start_run(p_id uuid, p_namespace text, p_key text, p_digest text, p_agent text, p_version text, p_model text, p_prompt text, p_schema integer, p_lock text, p_input text, p_labels jsonb, p_policy jsonb, p_by text, p_split boolean) returns TABLE(outcome text, run_id uuid, digest text, status text) language plpgsql volatile;
 function pawl.stop_items(p_run uuid) returns void language sql volatile;
 function pawl.take_due_items(p_run uuid, p_window integer, OUT taken json, OUT live boolean, OUT more boolean) returns record language plpgsql volatile;
 function pawl.timeline_now() returns text language sql volatile;
+function pawl.waits_are_open(p_run uuid, p_detail text) returns boolean language plpgsql volatile;
 function pawl.wake_items(p_run uuid) returns SETOF uuid language plpgsql volatile;

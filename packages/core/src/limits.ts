@@ -23,6 +23,8 @@ export const limits = {
   heartbeatEveryMs: 5_000,
   /** A worker silent for this long is gone. */
   workerGoneAfterMs: 60_000,
+  /** How long a request for a person's yes waits before it is asked anew: a week, so that a weekend and a holiday fit in. */
+  approvalExpiresMs: 604_800_000,
   stopGraceMs: 25_000,
   /** An unsealed stream of items nobody continues is removed after this. */
   streamAbandonedAfterMs: 600_000,

@@ -38,6 +38,10 @@ export type ActionStatus = (typeof ACTION_STATUSES)[number]
 export const QUESTION_STATUSES = ['open', 'answered', 'void'] as const
 export type QuestionStatus = (typeof QUESTION_STATUSES)[number]
 
+/** Of one request for a person's yes. `void`: the call is no longer to be made as it was asked for. */
+export const APPROVAL_STATUSES = ['open', 'approved', 'rejected', 'expired', 'void'] as const
+export type ApprovalStatus = (typeof APPROVAL_STATUSES)[number]
+
 /** What a run does when everything was tried and some items failed. Compensation is never a default. */
 export const FAILURE_POLICIES = ['hold', 'complete', 'compensate'] as const
 export type FailurePolicy = (typeof FAILURE_POLICIES)[number]

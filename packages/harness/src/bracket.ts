@@ -134,7 +134,7 @@ async function sendFirst(attempt: Attempt, call: Call): Promise<unknown> {
   const action: ActionRow = {
     run_id: attempt.run.id, id: answer.id, order_no: answer.orderNo, item_seq: attempt.item.seq, key: call.key, tool: tool.name, tool_version: tool.version,
     effect: tool.effect, status: 'started', attempt: 1, epoch: attempt.item.epoch, token, sends: 1, refused: 0, args: call.args, args_digest: call.argsDigest,
-    result: null, evidence: [], applied_evidence: null, error: null, undo: intent.undo, undoes: call.undoes, turn: call.turn ?? null, approval_id: null, settled_by: null, timeout_ms: tool.timeoutMs,
+    result: null, evidence: [], applied_evidence: null, error: null, undo: intent.undo, undoes: call.undoes, turn: call.turn ?? null, approval_id: null, staged_by: null, key_window_ms: null, settled_by: null, timeout_ms: tool.timeoutMs,
     settle_ms: tool.settleWindowMs, key_expires_at: tool.keyWindowMs === undefined ? null : new Date(Date.now() + tool.keyWindowMs).toISOString(), answerable_at: null, started_at: new Date().toISOString(), committed_at: null,
   }
   return await send(attempt, call, attempt.put(action), intended, 1)

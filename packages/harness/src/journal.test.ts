@@ -4,7 +4,7 @@ import { Journal } from './journal.ts'
 
 const action = (id: number, given: Partial<ActionRow> = {}): ActionRow => ({
   run_id: 'r', id, order_no: id, item_seq: 1, key: `k${id}`, tool: 'pay', tool_version: '1', effect: 'idempotent', status: 'committed', attempt: 1, epoch: 1, token: null,
-  sends: 1, refused: 0, args: 'null', args_digest: 'd', result: '1', evidence: [], applied_evidence: null, error: null, undo: null, undoes: null, turn: null, approval_id: null, settled_by: null,
+  sends: 1, refused: 0, args: 'null', args_digest: 'd', result: '1', evidence: [], applied_evidence: null, error: null, undo: null, undoes: null, turn: null, approval_id: null, staged_by: null, key_window_ms: null, settled_by: null,
   timeout_ms: 1, settle_ms: 1, key_expires_at: null, answerable_at: null, started_at: '', committed_at: null, ...given,
 })
 const refused = (id: number, error: object = {}, given: Partial<ActionRow> = {}) => action(id, { status: 'failed', error: JSON.stringify(error), ...given })

@@ -19,7 +19,7 @@ const stopped: SettleRules = { ...forward, isForwardAllowed: false }
 
 const started = (tool: AnyTool, given: Partial<ActionRow> = {}): ActionRow => ({
   run_id: 'r', id: 1, order_no: 1, item_seq: 1, key: 'k', tool: tool.name, tool_version: tool.version, effect: tool.effect, status: 'started', attempt: 1, epoch: 1, token: null,
-  sends: 1, refused: 0, args: 'null', args_digest: 'd', result: null, evidence: [], applied_evidence: null, error: null, undo: null, undoes: null, turn: null, approval_id: null, settled_by: null,
+  sends: 1, refused: 0, args: 'null', args_digest: 'd', result: null, evidence: [], applied_evidence: null, error: null, undo: null, undoes: null, turn: null, approval_id: null, staged_by: null, key_window_ms: null, settled_by: null,
   timeout_ms: 1, settle_ms: 1, key_expires_at: null, answerable_at: null, started_at: '', committed_at: null, ...given,
 })
 const plan = (tool: AnyTool, rules: SettleRules, given: Partial<ActionRow> = {}) => {

@@ -6,6 +6,8 @@ CREATE TABLE "pawl"."approvals" (
 	"tool" text NOT NULL,
 	"tool_version" text NOT NULL,
 	"args_digest" text NOT NULL,
+	"digest" text NOT NULL,
+	"irreversible" boolean DEFAULT false NOT NULL,
 	"status" text DEFAULT 'open' NOT NULL,
 	"requested_at" timestamp (3) with time zone DEFAULT clock_timestamp() NOT NULL,
 	"expires_at" timestamp (3) with time zone NOT NULL,
@@ -13,6 +15,7 @@ CREATE TABLE "pawl"."approvals" (
 	"decided_at" timestamp (3) with time zone,
 	"note" text,
 	"consumed_at" timestamp (3) with time zone,
+	"consumed_ending" integer,
 	CONSTRAINT "approvals_run_id_id_pk" PRIMARY KEY("run_id","id")
 );
 --> statement-breakpoint
@@ -64,6 +67,8 @@ CREATE TABLE "pawl"."turns" (
 --> statement-breakpoint
 ALTER TABLE "pawl"."actions" ADD COLUMN "turn" integer;--> statement-breakpoint
 ALTER TABLE "pawl"."actions" ADD COLUMN "approval_id" bigint;--> statement-breakpoint
+ALTER TABLE "pawl"."actions" ADD COLUMN "staged_by" integer;--> statement-breakpoint
+ALTER TABLE "pawl"."actions" ADD COLUMN "key_window_ms" bigint;--> statement-breakpoint
 ALTER TABLE "pawl"."items" ADD COLUMN "tokens_used" bigint DEFAULT 0 NOT NULL;--> statement-breakpoint
 ALTER TABLE "pawl"."items" ADD COLUMN "cost_micros" bigint DEFAULT 0 NOT NULL;--> statement-breakpoint
 CREATE INDEX "approvals_by_action" ON "pawl"."approvals" USING btree ("run_id","action_id");--> statement-breakpoint

@@ -1,23 +1,29 @@
 -- reason_holds: does what an item waits for still stand? Called with the item's row locked.
 -- in_doubt: an action of the item (for a settler: of the run) is still in doubt. key: the owner of the key has not settled it.
--- question: nobody has answered the one it was parked for.
--- Every other reason is lifted by a person only.
+-- question: nobody has answered the one it was parked for. approval: everything it was parked for is still unanswered, and in time: one answer is enough to go on
+-- with, and a request that ran out is asked anew. Its detail names them: {"approvals": [id, …]}. Every other reason is lifted by a person only.
 create or replace function pawl.reason_holds(p_run uuid, p_seq integer, p_reason text, p_detail text) returns boolean
 language plpgsql as $$
-declare owner record;
+declare
+  owner record;
+  waits bigint[];
 begin
   if p_reason = 'in_doubt' then
     return exists (select 1 from pawl.actions a where a.run_id = p_run and a.status = 'in_doubt'
       and (a.item_seq = p_seq or exists (select 1 from pawl.items i where i.run_id = p_run and i.seq = p_seq and i.kind in ('compensate', 'settle'))));
+  elsif p_reason = 'approval' then
+    waits := array(select x::bigint from json_array_elements_text(p_detail::json -> 'approvals') x);
+    return cardinality(waits) > 0 and cardinality(waits) = (select count(*) from pawl.approvals p
+      where p.run_id = p_run and p.id = any (waits) and p.status = 'open' and p.expires_at > clock_timestamp());
   elsif p_reason = 'key' then
     -- An item settles what it sent itself before it waits for another: two that wait for each other's unsettled key would sleep for ever.
     if exists (select 1 from pawl.actions a where a.run_id = p_run and a.item_seq = p_seq and a.status = 'started') then return false; end if;
     select a.status, i.status as item_status, i.blocked_reason into owner from pawl.actions a join pawl.items i on i.run_id = a.run_id and i.seq = a.item_seq
       where a.run_id = p_run and a.key = (p_detail::json ->> 'key');
     if not found then return false; end if;
-    if owner.status in ('started', 'in_doubt') then return true; end if;
+    if owner.status in ('started', 'in_doubt', 'awaiting_approval') then return true; end if;
     -- One that itself waits for a key may wait for ours: it is not waited for, and its refused call is taken over.
-    return owner.status = 'failed' and (owner.item_status in ('pending', 'in_progress') or (owner.item_status = 'blocked' and owner.blocked_reason <> 'key'));
+    return owner.status in ('failed', 'discarded') and (owner.item_status in ('pending', 'in_progress') or (owner.item_status = 'blocked' and owner.blocked_reason <> 'key'));
   elsif p_reason = 'question' then
     return exists (select 1 from pawl.questions q where q.run_id = p_run and q.id = (p_detail::json ->> 'question')::bigint and q.status = 'open');
   end if;

@@ -26,10 +26,10 @@ begin
           clock_timestamp() + make_interval(secs => w.key_left_ms / 1000), clock_timestamp() - make_interval(secs => w.ago_ms / 1000))
         returning * into a;
     else
-      update pawl.actions x set status = case when x.status = 'failed' then 'started' else x.status end, sends = greatest(x.sends, w.sends), attempt = greatest(x.attempt, w.sends),
+      update pawl.actions x set status = case when x.status in ('failed', 'awaiting_approval', 'staged', 'rejected', 'discarded') then 'started' else x.status end, sends = greatest(x.sends, w.sends), attempt = greatest(x.attempt, w.sends),
         refused = least(x.refused, greatest(x.sends, w.sends) - 1), applied_evidence = coalesce(x.applied_evidence, w.result), undo = coalesce(x.undo, w.undo),
-        token = case when w.sends > x.sends then w.token else x.token end, settled_by = case when x.status = 'failed' then null else x.settled_by end,
-        error = case when x.status = 'failed' then null else x.error end
+        token = case when w.sends > x.sends then w.token else x.token end, settled_by = case when x.status in ('failed', 'rejected', 'discarded') then null else x.settled_by end,
+        error = case when x.status in ('failed', 'rejected') then null else x.error end
         where x.run_id = w.run_id and x.id = a.id;
     end if;
     insert into pawl.events (run_id, item_seq, kind, actor, data) values (w.run_id, w.item_seq, 'action.brought_back', 'pawl',

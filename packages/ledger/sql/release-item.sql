@@ -17,13 +17,14 @@ begin
     insert into pawl.actions as u (run_id, item_seq, key, tool, tool_version, effect, status, epoch, args, args_digest, undoes, timeout_ms, settle_ms, settled_by)
       select p_run, p_seq, 'undo:' || w.key, coalesce(it.blocked_detail::json ->> 'tool', w.tool), w.tool_version, 'non-idempotent', 'abandoned', it.epoch, 'null', '', w.id, 0, 0, 'person:' || p_actor
       from pawl.actions w where w.run_id = p_run and w.id = (it.blocked_detail::json ->> 'action')::bigint and w.status = 'committed'
-      on conflict (run_id, key) do update set status = 'abandoned', settled_by = excluded.settled_by where u.status = 'failed' and u.applied_evidence is null
+      on conflict (run_id, key) do update set status = 'abandoned', settled_by = excluded.settled_by where u.status in ('failed', 'rejected') and u.applied_evidence is null
       returning u.id into given_up;
     if given_up is null then outcome := 'wrong_state'; return next; return; end if;
     insert into pawl.events (run_id, item_seq, kind, actor, data)
       values (p_run, p_seq, 'action.answered', p_actor, jsonb_build_object('action', given_up, 'answer', 'abandon', 'note', p_note));
   end if;
   if p_verb = 'fail' and it.kind <> 'compensate' then
+    perform pawl.discard_calls(p_run, p_seq, null, 'item');
     update pawl.items i set status = 'failed', blocked_reason = null, blocked_detail = null, finished_at = clock_timestamp(),
       error = json_build_object('name', 'FailedByPerson', 'message', coalesce(p_note, 'A person ended this item.'))::text where i.run_id = p_run and i.seq = p_seq;
     status := 'failed';

@@ -20,6 +20,9 @@ begin
       from (select x.seq from pawl.items x where x.run_id = p_run and x.kind in ('work', 'split') and x.status in ('failed', 'cancelled') order by x.seq for update) l
       where i.run_id = p_run and i.seq = l.seq;
     get diagnostics reopened = row_count;
+    -- What finished items had held back waits for the end again; items that run again make their calls anew.
+    update pawl.actions a set status = 'staged', settled_by = null from pawl.items i
+      where a.run_id = p_run and a.status = 'discarded' and a.settled_by = 'run.cancelled' and i.run_id = p_run and i.seq = a.staged_by and i.status = 'done';
     perform set_config('pawl.reopens', 'off', true);
     update pawl.runs x set status = next_status, paused = false, ending = x.ending + 1, finished_at = null, error = null,
       stream_alive_at = case when next_status = 'splitting' and not exists (select 1 from pawl.items i where i.run_id = p_run and i.kind = 'split') then clock_timestamp() end

@@ -4,7 +4,7 @@ create or replace function pawl.wake_items(p_run uuid) returns setof uuid langua
 declare it record;
 begin
   for it in select i.run_id, i.seq, i.blocked_reason, i.blocked_detail, i.kind from pawl.items i
-            where i.status = 'blocked' and i.blocked_reason in ('in_doubt', 'key', 'question') and (p_run is null or i.run_id = p_run)
+            where i.status = 'blocked' and i.blocked_reason in ('in_doubt', 'key', 'approval', 'question') and (p_run is null or i.run_id = p_run)
             order by i.run_id, i.seq for update skip locked loop
     continue when pawl.reason_holds(it.run_id, it.seq, it.blocked_reason, it.blocked_detail);
     if it.kind = 'work' and it.blocked_reason = 'in_doubt'
@@ -13,6 +13,7 @@ begin
       update pawl.items i set status = 'failed', blocked_reason = null, blocked_detail = null, finished_at = clock_timestamp(),
         error = json_build_object('name', 'Abandoned', 'message', 'A person gave up finding out whether a call of this item happened.')::text
         where i.run_id = it.run_id and i.seq = it.seq;
+      perform pawl.discard_calls(it.run_id, it.seq, null, 'item');
       insert into pawl.events (run_id, item_seq, kind, actor) values (it.run_id, it.seq, 'item.failed', 'pawl');
     else
       update pawl.items i set status = 'pending', blocked_reason = null, blocked_detail = null, dispatched_at = null, available_at = i.created_at

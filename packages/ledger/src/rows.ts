@@ -1,5 +1,5 @@
 /** Rows as the verbs' JSON answers give them: snake case, times as ISO text, exactly the columns of `schema.ts`. Parsed here, where data enters. */
-import { ACTION_STATUSES, BLOCKED_REASONS, EFFECTS, ITEM_KINDS, ITEM_STATUSES, QUESTION_STATUSES, RUN_STATUSES } from '@pawl/core'
+import { ACTION_STATUSES, APPROVAL_STATUSES, BLOCKED_REASONS, EFFECTS, ITEM_KINDS, ITEM_STATUSES, QUESTION_STATUSES, RUN_STATUSES } from '@pawl/core'
 import { z } from 'zod'
 
 export const actionRow = z.object({
@@ -7,10 +7,17 @@ export const actionRow = z.object({
   effect: z.enum(EFFECTS), status: z.enum(ACTION_STATUSES), attempt: z.number(), epoch: z.number(), token: z.string().nullable(),
   sends: z.number(), refused: z.number(), args: z.string(), args_digest: z.string(), result: z.string().nullable(),
   evidence: z.array(z.string()), applied_evidence: z.string().nullable(), error: z.string().nullable(), undo: z.string().nullable(),
-  undoes: z.number().nullable(), turn: z.number().nullable(), approval_id: z.number().nullable(), settled_by: z.string().nullable(), timeout_ms: z.number(), settle_ms: z.number(),
-  key_expires_at: z.string().nullable(), answerable_at: z.string().nullable(), started_at: z.string(), committed_at: z.string().nullable(),
+  undoes: z.number().nullable(), turn: z.number().nullable(), approval_id: z.number().nullable(), staged_by: z.number().nullable(), settled_by: z.string().nullable(), timeout_ms: z.number(), settle_ms: z.number(),
+  key_window_ms: z.number().nullable(), key_expires_at: z.string().nullable(), answerable_at: z.string().nullable(), started_at: z.string(), committed_at: z.string().nullable(),
 })
 export type ActionRow = z.infer<typeof actionRow>
+
+export const approvalRow = z.object({
+  run_id: z.string(), id: z.number(), action_id: z.number(), item_seq: z.number(), tool: z.string(), tool_version: z.string(), args_digest: z.string(), digest: z.string(),
+  irreversible: z.boolean(), status: z.enum(APPROVAL_STATUSES), requested_at: z.string(), expires_at: z.string(), decided_by: z.string().nullable(), decided_at: z.string().nullable(),
+  note: z.string().nullable(), consumed_at: z.string().nullable(),
+})
+export type ApprovalRow = z.infer<typeof approvalRow>
 
 export const recordRow = z.object({ name: z.string(), order_no: z.number(), value: z.string() })
 export type RecordRow = z.infer<typeof recordRow>
@@ -38,12 +45,18 @@ export const runPolicy = z.object({
   onFailure: z.enum(['hold', 'complete', 'compensate']).default('hold'),
   maxFailures: z.number().int().min(1).optional(),
   maxConcurrency: z.number().int().min(1).optional(),
+  approval: z.object({
+    /** How long a request waits for a person, in milliseconds. */
+    expiresMs: z.number().int().min(1).optional(),
+    /** Who started the run may not say yes to its calls. */
+    notByRequester: z.boolean().optional(),
+  }).optional(),
 })
 export type RunPolicy = z.infer<typeof runPolicy>
 
 export const runRow = z.object({
   id: z.string(), namespace: z.string(), agent: z.string(), agent_version: z.string(), model_version: z.string().nullable(), prompt_version: z.string().nullable(),
   schema_version: z.number(), lock_digest: z.string().nullable(), input: z.string(), labels: z.record(z.string(), z.string()), policy: runPolicy,
-  status: z.enum(RUN_STATUSES), paused: z.boolean(), items_total: z.number(), ending: z.number(), result: z.string().nullable(), error: z.string().nullable(),
+  status: z.enum(RUN_STATUSES), paused: z.boolean(), created_by: z.string(), items_total: z.number(), ending: z.number(), result: z.string().nullable(), error: z.string().nullable(),
 })
 export type RunRow = z.infer<typeof runRow>

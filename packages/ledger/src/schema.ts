@@ -146,6 +146,10 @@ export const actions = pawl.table('actions', {
   undoes: bigint('undoes', { mode: 'number' }),
   /** The newest request for a person's yes to this call. Once there is one, the row decides, not the tool's policy. */
   approvalId: bigint('approval_id', { mode: 'number' }),
+  /** The item whose call was held back to the end of the run; null for every other call. */
+  stagedBy: integer('staged_by'),
+  /** Of a call that is kept before its first send: how long the receiver will remember the key from then on. */
+  keyWindowMs: bigint('key_window_ms', { mode: 'number' }),
   settledBy: text('settled_by'),
   timeoutMs: integer('timeout_ms').notNull(),
   settleMs: integer('settle_ms').notNull(),
@@ -171,6 +175,9 @@ export const approvals = pawl.table('approvals', {
   tool: text('tool').notNull(),
   toolVersion: text('tool_version').notNull(),
   argsDigest: text('args_digest').notNull(),
+  /** Of tool, version and arguments together: what a person is shown, and names in the answer. */
+  digest: text('digest').notNull(),
+  irreversible: boolean('irreversible').notNull().default(false),
   /** open | approved | rejected | expired | void. `void`: asked anew, or its call is no longer to be made. */
   status: text('status').notNull().default('open'),
   requestedAt: at('requested_at').notNull().default(now),
@@ -180,6 +187,8 @@ export const approvals = pawl.table('approvals', {
   note: text('note'),
   /** With the first send it allowed; re-sends of the same unsettled call rest on it until it expires. */
   consumedAt: at('consumed_at'),
+  /** The run's ending then: sent round again since, a call that failed is asked for anew. */
+  consumedEnding: integer('consumed_ending'),
 }, (t) => [
   primaryKey({ columns: [t.runId, t.id] }),
   index('approvals_by_action').on(t.runId, t.actionId),

@@ -1,6 +1,6 @@
 /**
  * What must hold of a ledger after any fault, once it is quiet: each a statement that must find nothing.
- * `$1` is a run's id, or null for all. The numbers are those of the design's list; 17 (approvals) and 18 (pins per attempt) have no tables yet,
+ * `$1` is a run's id, or null for all. The numbers are those of the design's list; 18 (pins per attempt) has no table yet,
  * and those that need a record of what receivers saw are in `oracle.ts`.
  */
 import { limits } from '@pawl/core'
@@ -39,7 +39,7 @@ export const invariants: readonly Invariant[] = [
     sql: `select i.run_id, i.seq, i.status, i.blocked_reason, i.lease_until from pawl.items i where ${ofRun('i.run_id')} and (
         (i.status = 'blocked') <> (i.blocked_reason is not null)
         or (i.status = 'in_progress' and (i.lease_until is null or i.lease_until < clock_timestamp() - interval '1 minute'))
-        or (i.status = 'blocked' and i.blocked_reason in ('in_doubt', 'key', 'question') and not pawl.reason_holds(i.run_id, i.seq, i.blocked_reason, i.blocked_detail)))`,
+        or (i.status = 'blocked' and i.blocked_reason in ('in_doubt', 'key', 'approval', 'question') and not pawl.reason_holds(i.run_id, i.seq, i.blocked_reason, i.blocked_detail)))`,
   },
   {
     invariant: 8, name: 'epochs-rise', sentence: 'Epochs never fall, and no action carries an epoch above its item’s or its settler’s.',
@@ -65,7 +65,8 @@ export const invariants: readonly Invariant[] = [
         from pawl.runs r where ${ofRun('r.id')} and r.started_at is not null and r.items_total <> (select count(*) from pawl.items i where i.run_id = r.id and i.kind = 'work')
       union all select r.id, 'next_seq', r.next_seq, (select max(i.seq) from pawl.items i where i.run_id = r.id) from pawl.runs r
         where ${ofRun('r.id')} and r.next_seq <= (select max(i.seq) from pawl.items i where i.run_id = r.id)
-      union all select a.run_id, 'sends of ' || a.key, a.sends, a.attempt from pawl.actions a where ${ofRun('a.run_id')} and (a.sends <> a.attempt or a.sends < 1 or a.refused > a.sends)`,
+      union all select a.run_id, 'sends of ' || a.key, a.sends, a.attempt from pawl.actions a where ${ofRun('a.run_id')} and (a.sends <> a.attempt or a.refused > a.sends
+        or (a.sends < 1 and a.status not in ('awaiting_approval', 'rejected', 'staged', 'discarded')))`,
   },
   {
     invariant: 12, name: 'ended-once', sentence: 'An ended run has no live item, and each ending has exactly one closing event.',
@@ -111,6 +112,15 @@ export const invariants: readonly Invariant[] = [
       join pawl.actions a on a.run_id = s.run_id and a.undoes is null and a.started_at > s.at and not (a.attempt > 1 and a.effect = 'idempotent' and a.undo is not null) and (s.ends_at is null or a.started_at <= s.ends_at)`,
   },
   {
+    invariant: 17, name: 'sent-after-a-yes', sentence: 'A call that needed a person’s yes was sent only after a yes to this very call, which was used for nothing else.',
+    sql: `select a.run_id, a.item_seq, a.key, a.status, p.status as approval from pawl.actions a left join pawl.approvals p on p.run_id = a.run_id and p.id = a.approval_id
+        where ${ofRun('a.run_id')} and a.approval_id is not null and a.status in ('started', 'committed', 'in_doubt', 'abandoned', 'compensated')
+        and (p.status is distinct from 'approved' or p.consumed_at is null or p.decided_by is null or p.action_id <> a.id or p.args_digest <> a.args_digest or p.tool <> a.tool or p.tool_version <> a.tool_version)
+        and not exists (select 1 from pawl.events e where e.run_id = a.run_id and e.kind = 'action.brought_back' and (e.data ->> 'action')::bigint = a.id)
+      union all select p.run_id, p.item_seq, a.key, a.status, p.status from pawl.approvals p join pawl.actions a on a.run_id = p.run_id and a.id = p.action_id
+        where ${ofRun('p.run_id')} and p.consumed_at is not null and (p.status <> 'approved' or a.sends < 1)`,
+  },
+  {
     invariant: 19, name: 'ended-rows-keep', sentence: 'Ended items hold no lease, say when they ended, and are guarded against every other change.',
     sql: `select i.run_id, i.seq, i.status, i.lease_until, i.finished_at from pawl.items i where ${ofRun('i.run_id')} and i.status not in ${live}
         and (i.lease_until is not null or i.worker_id is not null or i.finished_at is null)
@@ -133,7 +143,7 @@ export const invariants: readonly Invariant[] = [
         or (a.status in ('committed', 'failed', 'abandoned') and a.settled_by is null)
         or (a.status = 'abandoned' and a.settled_by not like 'person:%')
         or (a.settled_by = 'evidence' and a.applied_evidence is null)
-        or (a.settled_by like 'person:%' and not exists (select 1 from pawl.events e where e.run_id = a.run_id and e.kind = 'action.answered' and (e.data ->> 'action')::bigint = a.id and 'person:' || e.actor = a.settled_by)))
+        or (a.settled_by like 'person:%' and not exists (select 1 from pawl.events e where e.run_id = a.run_id and e.kind in ('action.answered', 'approval.rejected') and (e.data ->> 'action')::bigint = a.id and 'person:' || e.actor = a.settled_by)))
       union all select a.run_id, a.key, a.status, a.settled_by from pawl.events e join pawl.actions a on a.run_id = e.run_id and a.id = (e.data ->> 'action')::bigint
         where ${ofRun('e.run_id')} and e.kind = 'action.in_doubt' and a.status = 'committed' and a.settled_by = 'worker' and a.attempt = 1`,
   },

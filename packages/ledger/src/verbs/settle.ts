@@ -22,7 +22,7 @@ export async function settleAction(
 }
 
 const rearmAnswer = z.object({
-  outcome: z.enum(['sent', 'fenced', 'evidence', 'key_expired', 'taken']), action: actionRow.nullable(), timeline: z.string(),
+  outcome: z.enum(['sent', 'fenced', 'evidence', 'key_expired', 'taken', 'approval']), action: actionRow.nullable(), timeline: z.string(),
 })
 export type RearmAnswer = Omit<z.infer<typeof rearmAnswer>, 'timeline'> & { readonly history: History }
 
