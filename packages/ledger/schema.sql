@@ -291,5 +291,4 @@ function pawl.start_run(p_id uuid, p_namespace text, p_key text, p_digest text, 
 function pawl.stop_items(p_run uuid) returns void language sql volatile;
 function pawl.take_due_items(p_run uuid, p_window integer, OUT taken json, OUT live boolean, OUT more boolean) returns record language plpgsql volatile;
 function pawl.timeline_now() returns text language sql volatile;
-function pawl.waits_are_open(p_run uuid, p_detail text) returns boolean language plpgsql volatile;
 function pawl.wake_items(p_run uuid) returns SETOF uuid language plpgsql volatile;
