@@ -3,6 +3,7 @@
  * It never outlives its supervisor: while it starts it holds nothing worth handing back and just ends, later it has the grace of any stop.
  */
 import { defaultTimings, Harness, loadConfig, type Timings } from '@pawl/harness'
+import { watchProcessGroups } from '@pawl/tools'
 import { connect } from './connect.ts'
 import { readWorkerEnv } from './env.ts'
 import { armFailpoints } from './failpoints.ts'
@@ -11,6 +12,9 @@ import { harnessLog, makeLogger } from './log.ts'
 
 let stopNow: (why: string) => void = () => process.exit(1)
 process.on('disconnect', () => stopNow('the supervisor is gone'))
+
+// What is started in a group of its own the supervisor can only end when it knows of it.
+watchProcessGroups((pid, isAlive) => process.send?.({ kind: 'group', pid, isAlive }, undefined, undefined, () => {}))
 
 async function main(): Promise<void> {
   const env = readWorkerEnv(process.env)

@@ -1,7 +1,7 @@
 /**
  * Keeps N worker processes running and, when one dies, makes its items available at once: the death of one's own child is the one death
- * that is known for certain. The child leads a process group of its own; what it started (git, shells, MCP servers) is ended before its
- * leases are freed, so that nothing of a dead attempt still works beside the next one.
+ * that is known for certain. The child leads a process group of its own, and tells of the groups it starts (MCP servers); all of them are ended
+ * before its leases are freed, so that nothing of a dead attempt still works beside the next one.
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { newId } from '@pawl/core'
@@ -15,7 +15,11 @@ interface Child {
   readonly process: ChildProcess
   readonly startedAt: number
   isReady: boolean
+  /** Process groups it started and that have not ended. */
+  readonly groups: Set<number>
 }
+
+type Message = { readonly kind: 'ready' } | { readonly kind: 'group'; readonly pid: number; readonly isAlive: boolean }
 
 export interface SupervisorOptions {
   readonly connections: Connections
@@ -51,14 +55,18 @@ export class Supervisor {
   #spawn(slot: number, quickDeaths: number): void {
     const id = newId()
     const child: Child = {
-      id, startedAt: Date.now(), isReady: false,
+      id, startedAt: Date.now(), isReady: false, groups: new Set(),
       process: fork(new URL('./child.js', import.meta.url), { detached: true, env: { ...this.options.env, PAWL_WORKER_ID: id, PAWL_WORKER_NAME: `worker-${slot + 1}` } }),
     }
     this.#children.set(slot, child)
-    child.process.on('message', () => { child.isReady = true })
+    child.process.on('message', (message: Message) => {
+      if (message.kind === 'ready') child.isReady = true
+      else if (message.isAlive) child.groups.add(message.pid)
+      else child.groups.delete(message.pid)
+    })
     child.process.on('exit', (code, signal) => {
       this.#children.delete(slot)
-      endGroup(child.process.pid)
+      for (const pid of [child.process.pid, ...child.groups]) endGroup(pid)
       if (this.#isStopping && code === 0) return
       this.deaths++
       this.options.log.warn({ pid: child.process.pid, code, signal }, 'a worker process died; its items go on elsewhere')

@@ -2,7 +2,7 @@
  * The tools of an MCP server as Pawl's tools. The operator says what each does to the world; the server is believed only where that makes
  * handling stricter. The definition's digest is part of each tool's version, so approvals and settling notice when a server changed its mind.
  */
-import { PawlError } from '@pawl/core'
+import { PawlError, recordError } from '@pawl/core'
 import { defineTool, type AnyTool, type Tool, type ToolDefinition } from '../define-tool.ts'
 import { zodFromJsonSchema } from '../json-schema.ts'
 import type { Classification, Classify } from './classification.ts'
@@ -82,8 +82,7 @@ function defineOne(mcp: McpServer, definition: McpDefinition, said: Classificati
     version: `${version}+${definition.digest}`,
     description: definition.description,
     guarded: true,
-    inputSchema: zodFromJsonSchema<McpInput>(keyArgument === undefined ? definition.inputSchema : withoutArgument(mcp.name, definition, keyArgument)),
-    outputSchema: resultSchema(definition.outputSchema),
+    ...schemasOf(mcp.name, definition, keyArgument === undefined ? definition.inputSchema : withoutArgument(mcp.name, definition, keyArgument)),
     ...(undo ? { undo: { input: undo.input, tool: typeof undo.tool === 'string' ? undoOf(undo.tool) : undo.tool } } : {}),
     async execute(input, { key, guard, signal, deadline }) {
       const args = keyArgument === undefined ? input : { ...input, [keyArgument]: key }
@@ -92,6 +91,14 @@ function defineOne(mcp: McpServer, definition: McpDefinition, said: Classificati
     },
   }
   return defineTool(shape)
+}
+
+function schemasOf(server: string, { name, outputSchema }: McpDefinition, inputSchema: Readonly<Record<string, unknown>>): Pick<ToolDefinition<McpInput, McpResult>, 'inputSchema' | 'outputSchema'> {
+  try {
+    return { inputSchema: zodFromJsonSchema<McpInput>(inputSchema), outputSchema: resultSchema(outputSchema) }
+  } catch (error) {
+    throw new PawlError('BAD_MCP_SCHEMA', `MCP server "${server}": a schema of "${name}" cannot be read: ${recordError(error).message}. Classify the tool as 'omit', or have the server corrected.`, 'crash', { server, tool: name })
+  }
 }
 
 /** `write_file` of server `files` is `files.write_file`; what a name in the ledger may not have becomes "-". */

@@ -1,0 +1,82 @@
+/** Tools of MCP servers under the harness: what a lost call becomes, and what a server's own words cannot do. The server is a real process. */
+import { newRunId } from '@pawl/core'
+import { applied, notApplied } from '@pawl/tools'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { Lying } from '../../tools/src/mcp/fixtures/servers.testsuite.ts'
+import { fromMcp, McpServer, type Classification } from '../../tools/src/mcp/index.ts'
+import { Scripts } from './scripted.testsuite.ts'
+import { until, World } from './world.testsuite.ts'
+
+vi.setConfig({ testTimeout: 90_000 })
+
+const quick = { timeout: 5_000, settleWindow: 200, approval: 'never' } as const
+
+describe('a call of an MCP tool', () => {
+  const lying = new Lying()
+  const server = new McpServer({ name: 'lying', ...lying.place })
+  const look = async (target: string): Promise<boolean> => JSON.stringify(await server.read('look', {})).includes(target)
+  const take = async () => await fromMcp(server, {
+    classify: {
+      // Says of itself that it is read-only and idempotent.
+      hang: { effect: 'non-idempotent', ...quick },
+      die: { effect: 'non-idempotent', ...quick, verify: async ({ target }) => ((await look(String(target))) ? applied({ content: [{ type: 'text', text: 'found' }] }) : notApplied()) } satisfies Classification,
+      delete_all: { effect: 'non-idempotent', ...quick },
+      look: { effect: 'read' },
+    },
+  })
+  let world: World
+  let scripts: Scripts<Awaited<ReturnType<typeof take>>>
+
+  beforeAll(async () => {
+    const tools = await take()
+    world = await World.open(() => {
+      scripts = new Scripts(tools)
+      return [scripts.agent]
+    })
+  })
+  afterAll(async () => {
+    await world.close()
+    await server.close()
+    lying.remove()
+  })
+
+  test('whose server is killed under it is in doubt, was received once, and a person answers; the next call has a new process (case 19)', async () => {
+    const runId = await scripts.start(world, { run: async ({ tools }) => {
+      await tools.hang({ target: 'killed' })
+      await tools.delete_all({ target: 'after-killed' })
+      return {}
+    } })
+    await until('the server has it', () => lying.received('hang', 'killed').length > 0)
+    process.kill(-(server.pid as number), 'SIGKILL')
+    await world.answer(runId, 'happened', '{"content":[]}')
+    expect(await world.workers.runIs(runId)).toMatchObject({ status: 'completed' })
+    expect(lying.received('hang', 'killed')).toHaveLength(1)
+    expect(lying.received('delete_all', 'after-killed')).toHaveLength(1)
+    const [hung] = await world.actions(runId)
+    expect(hung).toMatchObject({ status: 'committed', settled_by: expect.stringContaining('ann') as string })
+    expect(lying.received('hang', 'killed')[0]?.key).toBe(hung?.key)
+  })
+
+  test('whose server died after the effect is settled by asking the server, without anyone, and was received once', async () => {
+    const runId = await scripts.start(world, { run: async ({ tools }) => { await tools.die({ target: 'verified' }); return {} } })
+    expect(await world.workers.runIs(runId)).toMatchObject({ status: 'completed' })
+    expect(await world.actions(runId)).toMatchObject([{ status: 'committed', settled_by: 'verify', sends: 1 }])
+    expect(lying.received('die', 'verified')).toHaveLength(1)
+  })
+
+  test('of a definition that changed meanwhile is settled by a person, by the version it was sent with, although the new one could verify (case 117)', async () => {
+    const id = newRunId()
+    const planned = world.workers.fault({ runId: id, at: 'after-answer', tool: 'lying.delete_all', does: 'freeze' })
+    await scripts.start(world, { run: async ({ tools }) => { await tools.delete_all({ target: 'redefined' }); return {} } }, { id })
+    await planned.struck
+    lying.says({ description: 'Deletes even more.' })
+    await server.close()
+    world.workers.kill()
+    const changed = new Scripts(await take())
+    changed.replace(id, { run: async ({ tools }) => { await tools.delete_all({ target: 'redefined' }); return {} } })
+    await world.workers.startWorker([changed.agent])
+    const blocked = await world.blocked(id, 'in_doubt')
+    expect(blocked.blocked_detail).toMatch(/it was sent by version 1\+\w{12} of the tool; this build has 1\+\w{12}/)
+    expect(lying.received('delete_all', 'redefined')).toHaveLength(1)
+  })
+})
