@@ -33,6 +33,8 @@ export interface HarnessOptions {
   readonly workerId?: string
   readonly timings?: Partial<Timings>
   readonly failpoint?: Failpoint
+  /** Told of running turns of agents that think, piece by piece; nothing of it is durable. */
+  readonly onTurnDelta?: Parts['onTurnDelta']
 }
 
 export class Harness {
@@ -66,7 +68,7 @@ export class Harness {
     const dispatch = { ledger: options.ledger, queue: options.queue, ledgerId: identity.id }
     this.#ringer = new Ringer(dispatch, (error, runId) => options.log('warn', `dispatch failed, the sweep will ring: ${error instanceof Error ? error.message : String(error)}`, { run: runId }))
     this.#sweeper = new Sweeper(dispatch, this.#worker.id, this.#timings, options.log)
-    this.#parts = { ledger: options.ledger, writer: this.#writer, timings: this.#timings, failpoint: options.failpoint ?? (() => {}), log: options.log, trust: this.#trust }
+    this.#parts = { ledger: options.ledger, writer: this.#writer, timings: this.#timings, failpoint: options.failpoint ?? (() => {}), log: options.log, trust: this.#trust, onTurnDelta: options.onTurnDelta }
   }
 
   /** Registers the process, frees what dead predecessors on this host still hold, subscribes, and sweeps when elected. */

@@ -1,5 +1,7 @@
 import type { Ledger, Writer } from '@pawl/ledger'
 import type { Failpoint } from './failpoint.ts'
+import type { TurnPlace } from './loop/options.ts'
+import type { TurnDelta } from './loop/stream.ts'
 import type { Timings } from './timings.ts'
 import type { Trust } from './trust.ts'
 
@@ -12,6 +14,8 @@ export interface Parts {
   readonly log: Log
   /** Ends after a failover or restore that may have lost acknowledged intents: then only reads are sent. */
   readonly trust: Trust
+  /** Told of running turns, piece by piece. With it models are streamed. */
+  readonly onTurnDelta?: ((delta: TurnDelta, place: TurnPlace) => void) | undefined
 }
 
 /** One line with its place: run, item, action, attempt, epoch. Never args or results. */

@@ -41,6 +41,12 @@ export const itemRow = z.object({
 })
 export type ItemRow = z.infer<typeof itemRow>
 
+/** What may be spent: turns, tokens (input and output), cost in the currency of the loop's prices, milliseconds since the start. */
+export const budgetLimits = z.object({
+  turns: z.number().int().min(1).optional(), tokens: z.number().int().min(1).optional(), cost: z.number().positive().optional(), wallMs: z.number().int().min(1).optional(),
+})
+export type BudgetLimits = z.infer<typeof budgetLimits>
+
 export const runPolicy = z.object({
   onFailure: z.enum(['hold', 'complete', 'compensate']).default('hold'),
   maxFailures: z.number().int().min(1).optional(),
@@ -51,6 +57,10 @@ export const runPolicy = z.object({
     /** Who started the run may not say yes to its calls. */
     notByRequester: z.boolean().optional(),
   }).optional(),
+  /** Of the run, all its items together. */
+  budget: budgetLimits.optional(),
+  /** Of each item: overrides what its loop says. */
+  itemBudget: budgetLimits.optional(),
 })
 export type RunPolicy = z.infer<typeof runPolicy>
 

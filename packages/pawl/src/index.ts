@@ -4,5 +4,5 @@ export {
   type Progress, type Run, type RunEvent, type StartedRun, type StartOptions, type StreamHeader, type VerbAnswer,
 } from '@pawl/client'
 export { NotApplied, PawlError, Rejected, ToolFailed } from '@pawl/core'
-export { defineAgent, defineConfig, type Agent, type AgentContext, type AgentDefinition, type ItemOutcome, type ItemSeed, type PawlConfig, type RunFacts, type ToolCalls } from '@pawl/harness'
+export { agentLoop, defineAgent, defineConfig, type Agent, type AgentContext, type AgentDefinition, type ItemOutcome, type ItemSeed, type LoopOptions, type PawlConfig, type Prices, type RunFacts, type ToolCalls, type TurnDelta, type TurnPlace } from '@pawl/harness'
 export { applied, defineTool, notApplied, unknown, type ExecuteContext, type Tool, type ToolDefinition, type ToolTransaction, type TransactionalContext, type Verdict, type VerifyContext } from '@pawl/tools'

@@ -1,0 +1,75 @@
+/**
+ * A model's answer as one decision: what it said, what it asked to be called, and which of that was refused before anything was sent.
+ * Checked and keyed before it is recorded, so that a resumed item asks nothing again: neither the model nor a schema that may have changed since. Pure.
+ */
+import { decode, encode, limits, PawlError, turnDecision, type TurnDecision } from '@pawl/core'
+import type { LanguageModelV3Content, LanguageModelV3FinishReason, LanguageModelV3Usage } from '@ai-sdk/provider'
+
+/** What a model call comes to, streamed or not. */
+export interface ModelAnswer {
+  readonly content: readonly LanguageModelV3Content[]
+  readonly finishReason: LanguageModelV3FinishReason
+  readonly usage: LanguageModelV3Usage
+}
+
+/** A call as the model words it; `input` undefined when what it wrote is no JSON object. */
+export interface AskedCall {
+  readonly name: string
+  readonly input: Record<string, unknown> | undefined
+  readonly text: string
+  readonly providerOptions: NonNullable<TurnDecision['calls'][number]['providerOptions']> | undefined
+}
+
+export interface Said extends Pick<TurnDecision, 'text' | 'reasoning' | 'finishReason'> {
+  readonly asked: readonly AskedCall[]
+}
+
+/** Throws `MODEL_ANSWER` where the provider itself executed a tool: no ledger saw that call. */
+export function readAnswer({ content, finishReason }: ModelAnswer): Said {
+  const texts: string[] = []
+  const reasoning: NonNullable<TurnDecision['reasoning']> = []
+  const asked: AskedCall[] = []
+  for (const part of content) {
+    if (part.type === 'text') texts.push(part.text)
+    else if (part.type === 'reasoning') reasoning.push({ text: part.text, ...optionsOf(part.providerMetadata) })
+    else if (part.type === 'tool-call') {
+      if (part.providerExecuted) {
+        throw new PawlError('MODEL_ANSWER', `The model's provider ran the tool "${part.toolName}" itself, outside the ledger. Take that tool off the model and give it to the agent.`, 'fail', { tool: part.toolName })
+      }
+      asked.push({ name: part.toolName, input: objectOf(part.input), text: part.input, providerOptions: optionsOf(part.providerMetadata).providerOptions })
+    }
+  }
+  return { text: texts.join(''), asked, finishReason: finishReason.unified, ...(reasoning.length > 0 ? { reasoning } : {}) }
+}
+
+const optionsOf = (metadata: unknown): { providerOptions?: NonNullable<TurnDecision['calls'][number]['providerOptions']> } =>
+  (metadata === undefined || metadata === null ? {} : { providerOptions: JSON.parse(JSON.stringify(metadata)) as NonNullable<TurnDecision['calls'][number]['providerOptions']> })
+
+/** Some models write nothing at all where a tool takes no input. */
+function objectOf(text: string): Record<string, unknown> | undefined {
+  if (text.trim() === '') return {}
+  try {
+    const value = JSON.parse(text) as unknown
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export const encodeDecision = (decision: TurnDecision): string => encode(decision, { what: 'decision of a turn', maxBytes: limits.resultBytes })
+
+/** Throws `BAD_TURN`: written by a build this one does not know. */
+export function decodeDecision(n: number, text: string): TurnDecision {
+  const parsed = turnDecision.safeParse(decode(text))
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0]
+    throw new PawlError('BAD_TURN', `Turn ${n} of the item does not read as a decision (${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'unknown'}). Serve this run with the build that wrote it.`, 'fail', { turn: n })
+  }
+  return parsed.data
+}
+
+/** Turns in a row, up to and with this one, in which a call was refused. */
+export function refusedInARow(decisions: readonly TurnDecision[]): number {
+  const lastGood = decisions.findLastIndex((decision) => !decision.calls.some((call) => call.refusal !== undefined))
+  return decisions.length - 1 - lastGood
+}
