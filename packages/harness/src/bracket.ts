@@ -11,7 +11,7 @@ import { isUnkept, keepResult, undoOf } from './completion-of.ts'
 import { executeSend, type Sent } from './execute.ts'
 import { holdDiverged } from './hold-diverged.ts'
 import { Parked, parked } from './parked.ts'
-import { refuse, standing, triesOf } from './refusal.ts'
+import { refuse, standing, toldIfUnsent, triesOf } from './refusal.ts'
 import { bringLate, settleOne } from './settle.ts'
 import { sendTransactional } from './transactional.ts'
 import { startWatch, type Watch } from './watch.ts'
@@ -127,7 +127,7 @@ async function sendFirst(attempt: Attempt, call: Call): Promise<unknown> {
     key: call.key, token, tool: tool.name, toolVersion: tool.version, effect: tool.effect, args: call.args, argsDigest: call.argsDigest,
     undo: undoOf(tool, call.input, undefined), undoes: call.undoes, timeoutMs: tool.timeoutMs, settleMs: tool.settleWindowMs, keyWindowMs: tool.keyWindowMs ?? null, turn: call.turn ?? null,
   }
-  const answer = await attempt.intent(intent)
+  const answer = await toldIfUnsent(attempt, call.key, token, attempt.intent(intent))
   if (answer.outcome === 'fenced') throw new Parked()
   if (answer.outcome === 'exists') return await meetOther(attempt, call, answer.action)
   attempt.parts.log('debug', `intent ${tool.name}`, { ...attempt.place, action: answer.id })
@@ -157,7 +157,9 @@ async function sendAgain(attempt: Attempt, call: Call, n: number): Promise<unkno
   if (attempt.ending) throw new Parked()
   await attempt.durable()
   const intended = startWatch()
-  const { outcome, action, history } = await rearmAction(attempt.parts.ledger, attempt.holder, call.key, newId(), call.tool.version, marginMs(attempt, call.tool), call.tool)
+  const token = newId()
+  const { outcome, action, history } = await toldIfUnsent(attempt, call.key, token,
+    rearmAction(attempt.parts.ledger, attempt.holder, call.key, token, call.tool.version, marginMs(attempt, call.tool), call.tool))
   attempt.parts.trust.see(history)
   if (outcome === 'fenced') throw parked(attempt, { kind: 'lost' })
   if (outcome === 'sent' && action) return await send(attempt, call, attempt.put(action), intended, n)
@@ -176,7 +178,8 @@ async function send(attempt: Attempt, call: Call, action: ActionRow, intended: W
   const sent = call.tool.effect === 'transactional'
     ? await sendTransactional(attempt, call, action, intended)
     : await executeSend(attempt, { tool: call.tool, key: call.key, input: call.input, attempt: action.attempt }, intended)
-  await failpoint('after-answer', place)
+  // Where nothing was sent there is no answer.
+  if (sent.kind !== 'unsent') await failpoint('after-answer', place)
   return await conclude(attempt, call, action, sent, intended, n)
 }
 

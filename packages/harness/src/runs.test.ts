@@ -312,6 +312,43 @@ describe('a run', () => {
     })
   })
 
+  describe.concurrent('asks nobody about a call that its own worker knows was never made', () => {
+    test('because the guard stopped it after the run was cancelled', async () => {
+      const id = newRunId()
+      const fault = world.workers.fault({ runId: id, at: 'before-send', does: 'freeze' })
+      await scripts.start(world, { run: async ({ tools }) => { await tools.opaque({ subject: 'stopped by the guard' }) } }, { id })
+      await fault.struck
+      await cancelRun(world.workers.ledger, id, 'ann', null)
+      world.workers.touch(id)
+      await until('it is in doubt', async () => (await world.actions(id))[0]?.status === 'in_doubt')
+      fault.thaw()
+      await until('it is settled without anybody', async () => (await world.actions(id))[0]?.status === 'failed')
+      await until('nothing is live', async () => (await world.items(id)).every((item) => item.status === 'cancelled' || item.status === 'done'))
+      expect(world.effects.receipts({ subject: 'stopped by the guard' })).toHaveLength(0)
+    })
+
+    test('because its intent was written, the answer was lost, and the run was cancelled before it could be read', async () => {
+      const { ledger } = world.workers
+      const query = ledger.query.bind(ledger)
+      const id = newRunId()
+      let isLost = false
+      const losing = vi.spyOn(ledger, 'query').mockImplementation(async (text, params, options) => {
+        const rows = await query(text, params, options)
+        if (isLost || !text.includes('with want as') || !String(params?.[2]).includes('no answer to its intent')) return rows
+        isLost = true
+        await cancelRun(ledger, id, 'ann', null)
+        throw Object.assign(new Error('the answer was lost'), { code: 'CONNECTION_CLOSED' })
+      })
+      await scripts.start(world, { run: async ({ tools }) => { await tools.opaque({ subject: 'no answer to its intent' }) } }, { id })
+      await until('its answer is lost', () => isLost)
+      losing.mockRestore()
+      world.workers.touch(id)
+      await until('it is settled without anybody', async () => (await world.actions(id))[0]?.status === 'failed')
+      await until('nothing is live', async () => (await world.items(id)).every((item) => item.status === 'cancelled' || item.status === 'done'))
+      expect(world.effects.receipts({ subject: 'no answer to its intent' })).toHaveLength(0)
+    })
+  })
+
   describe.concurrent('waits', () => {
     test('paused, it hands back at the next call boundary and goes on when resumed, nothing repeated', async () => {
       world.effects.program('before pause', [{ hold: 'after' }])

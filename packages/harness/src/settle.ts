@@ -9,6 +9,7 @@ import { createGuardedFetch, type AnyTool, type Verdict } from '@pawl/tools'
 import type { Attempt } from './attempt.ts'
 import { isUnkept, keepResult, undoOf } from './completion-of.ts'
 import { executeSend, type Sent } from './execute.ts'
+import { tellRefused, toldIfUnsent } from './refusal.ts'
 import { planSettle } from './settle-plan.ts'
 import { startWatch, type Watch } from './watch.ts'
 
@@ -150,7 +151,9 @@ async function recall(job: Job): Promise<Settled | undefined> {
   await attempt.durable()
   const intended = startWatch()
   const margin = attempt.parts.timings.sendWindowMs + tool.timeoutMs
-  const { outcome, action, history } = await rearmAction(attempt.parts.ledger, attempt.holder, job.action.key, newId(), tool.version, margin, tool)
+  const token = newId()
+  const { outcome, action, history } = await toldIfUnsent(attempt, job.action.key, token,
+    rearmAction(attempt.parts.ledger, attempt.holder, job.action.key, token, tool.version, margin, tool))
   attempt.parts.trust.see(history)
   if (action) job.action = attempt.put(action)
   if (outcome === 'fenced') {
@@ -178,11 +181,12 @@ async function afterRecall(job: Job, tool: AnyTool, input: unknown, sent: Sent):
   }
   if (sent.kind === 'unsent' || sent.kind === 'refused') {
     // Speaks for this send only; the row stays unsettled unless every send under the key was proved not applied.
-    const answer = await attempt.completion({
-      key: job.action.key, token: job.action.token ?? '', outcome: sent.kind, result: null, undo: null,
-      error: JSON.stringify({ ...(sent.kind === 'unsent' ? sent.error : recordError(sent.error)), code: 'unsent' }),
-    })
-    if (answer.outcome !== 'recorded') return { kind: 'parked' }
+    const error = { ...(sent.kind === 'unsent' ? sent.error : recordError(sent.error)), code: 'unsent' }
+    const answer = await attempt.completion({ key: job.action.key, token: job.action.token ?? '', outcome: sent.kind, result: null, undo: null, error: JSON.stringify(error) })
+    if (answer.outcome !== 'recorded') {
+      await tellRefused(attempt, job.action.key, job.action.token, error)
+      return { kind: 'parked' }
+    }
     job.action = attempt.put({ ...job.action, token: null, refused: job.action.refused + 1, status: answer.status === 'started' ? 'started' : 'failed' })
     if (sent.kind === 'refused' && sent.error.retryAfterMs !== undefined) await waitSlotless(attempt, sent.error.retryAfterMs, undefined)
     if (sent.kind === 'refused' && sent.error.rateLimited) job.tries--

@@ -161,18 +161,15 @@ describe.concurrent('settling', () => {
     expect(world.effects.receipts({ subject: 'zombie with proof' })).toHaveLength(1)
   })
 
-  test('a zombie that never sent wakes while its call is in doubt: it sends nothing and proves nothing', async () => {
+  test('a zombie that never sent wakes while its call is in doubt: it sends nothing, and says so; nobody is asked, and the call is made once', async () => {
     const id = newRunId()
     const fault = world.workers.fault({ runId: id, at: 'before-send', does: 'freeze' })
     await scripts.start(world, once('opaque', 'zombie unsent'), { id })
     await world.blocked(id, 'in_doubt')
     fault.thaw()
-    await world.workers.quiet(id)
-    expect(world.effects.receipts({ subject: 'zombie unsent' })).toHaveLength(0)
-    expect(await only(id)).toMatchObject({ status: 'in_doubt', refused: 0 })
-    await world.answer(id, 'did_not')
     expect(await world.workers.runIs(id)).toMatchObject({ status: 'completed' })
-    expect(world.effects.receipts({ subject: 'zombie unsent' })).toHaveLength(1)
+    expect(await only(id)).toMatchObject({ status: 'committed', attempt: 2, sends: 2, refused: 1 })
+    expect(world.effects.receipts({ subject: 'zombie unsent' })).toMatchObject([{ attempt: 2 }])
   })
 
   test('a proof that comes after a person said "it did not" settles the call: it is not sent again, and not asked for ever', async () => {

@@ -19,7 +19,7 @@ export { appendItems, cancelRun, closeCompensation, closeRun, compensateByPolicy
 export { listUndoAbandoned, listUnsettled, nextToUndo, readAction, readRun, tallyRun } from './verbs/compensation.ts'
 export { answerQuestion, askQuestion } from './verbs/questions.ts'
 export { tallyRuns, type RunTallyRow } from './verbs/tally-runs.ts'
-export { addEvidence, answerDoubt, rearmAction, settleAction, type Holder } from './verbs/settle.ts'
+export { addEvidence, addRefusal, answerDoubt, rearmAction, settleAction, type Holder } from './verbs/settle.ts'
 export { startWholeRun, type OpenTransaction, type WholeStart } from './verbs/start-whole-run.ts'
 export { countBacklog, countDoubts, countRuns, type Backlog, type Doubts } from './reads/count-backlog.ts'
 export { readSpent } from './reads/read-spent.ts'

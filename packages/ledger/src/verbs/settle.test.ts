@@ -5,7 +5,7 @@ import { startCuttingProxy } from '../cutting-proxy.testsuite.ts'
 import { actionNow, claim, committed, completionOf, endLease, finishOne, flushOne, itemNow, openStage, runOf, started, type Claimed, type Stage } from '../stage.testsuite.ts'
 import { blockItem, releaseItem, wakeItems } from './items.ts'
 import { nextToUndo } from './compensation.ts'
-import { addEvidence, answerDoubt, rearmAction, settleAction } from './settle.ts'
+import { addEvidence, addRefusal, answerDoubt, rearmAction, settleAction } from './settle.ts'
 
 let stage: Stage
 beforeAll(async () => { stage = await openStage() })
@@ -293,4 +293,31 @@ test('in doubt is released by its answer only', async () => {
   const by = await inDoubt()
   await blockItem(stage.ledger, by, 'in_doubt', {})
   expect((await releaseItem(stage.ledger, by.runId, 1, 'resume', { actor: 'ann' })).outcome).toBe('wrong_state')
+})
+
+test('a send that was never made is told by whoever would have made it, after its item is lost too; a token is counted once, and a newer send knows nothing of it', async () => {
+  const by = await inDoubt('k', 60_000)
+  const first = await actionNow(stage, by.runId, 'k')
+  await endLease(stage, by)
+  const error = '{"name":"NotSent","message":"stopped","code":"unsent"}'
+  expect(await addRefusal(stage.ledger, by.runId, { key: 'k', token: newId(), error })).toBeNull()
+  expect(await addRefusal(stage.ledger, by.runId, { key: 'k', token: first.token!, error })).toBe('failed')
+  expect(await actionNow(stage, by.runId, 'k')).toMatchObject({ status: 'failed', sends: 1, refused: 1, answerable_at: null, settled_by: 'worker' })
+  expect(await addRefusal(stage.ledger, by.runId, { key: 'k', token: first.token!, error })).toBeNull()
+  expect((await actionNow(stage, by.runId, 'k')).refused).toBe(1)
+
+  // A second send that nobody knows the end of: that a third was never made says nothing about it.
+  const next = await claim(stage, by.runId, 1)
+  await rearmAction(stage.ledger, next, 'k', newId(), '1', 0)
+  const token = newId()
+  await rearmAction(stage.ledger, next, 'k', token, '1', 0)
+  expect(await addRefusal(stage.ledger, by.runId, { key: 'k', token, error })).toBe('started')
+  expect(await actionNow(stage, by.runId, 'k')).toMatchObject({ status: 'started', sends: 3, refused: 2, token: null })
+})
+
+test('proof that it was applied outweighs the word that a send was never made', async () => {
+  const by = await inDoubt('k', 60_000)
+  const { token } = await actionNow(stage, by.runId, 'k')
+  await stage.rows(`update pawl.actions set applied_evidence = '"receipt"' where run_id = $1 and key = 'k'`, [by.runId])
+  expect(await addRefusal(stage.ledger, by.runId, { key: 'k', token: token!, error: '{}' })).toBe('in_doubt')
 })

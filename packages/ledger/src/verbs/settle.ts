@@ -48,6 +48,16 @@ export async function addEvidence(ledger: Ledger, runId: string, key: string, ev
   return status
 }
 
+/**
+ * `add_refusal`: unfenced. This send was never made, or its tool proved it not applied, and its worker has lost the item meanwhile: nobody else may know, so it is
+ * written again while the ledger is away. Returns the action's status then; null: there is no such send, or it was counted already.
+ */
+export async function addRefusal(ledger: Ledger, runId: string, send: { key: string; token: string; error: string }): Promise<string | null> {
+  const { status } = await runVerbOnce(ledger, 'add_refusal', [runId, send.key, send.token, send.error],
+    z.object({ add_refusal: z.string().nullable() }).transform((r) => ({ status: r.add_refusal })), { retryForMs: 60_000 })
+  return status
+}
+
 const answerOutcome = z.object({ outcome: z.enum(['answered', 'missing', 'changed', 'too_early', 'evidence']), action: actionRow.nullable() })
 export type DoubtAnswered = z.infer<typeof answerOutcome>
 
