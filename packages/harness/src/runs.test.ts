@@ -320,7 +320,8 @@ describe('a run', () => {
       await fault.struck
       await cancelRun(world.workers.ledger, id, 'ann', null)
       world.workers.touch(id)
-      await until('it is in doubt', async () => (await world.actions(id))[0]?.status === 'in_doubt')
+      // By then the guard is closed, whatever the worker has heard of the cancelling.
+      await until('its doubt may be answered', async () => (await world.rows(`select 1 from pawl.actions where run_id = $1 and status = 'in_doubt' and answerable_at <= clock_timestamp()`, [id])).length === 1)
       fault.thaw()
       await until('it is settled without anybody', async () => (await world.actions(id))[0]?.status === 'failed')
       await until('nothing is live', async () => (await world.items(id)).every((item) => item.status === 'cancelled' || item.status === 'done'))
