@@ -4,6 +4,7 @@
  */
 import { Client, ProtocolError, SdkError, SdkErrorCode, SdkHttpError, type CallToolResult, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/client'
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio'
+import { NotSent } from '../not-sent.ts'
 import { definitionOf, type McpDefinition } from './definition.ts'
 import { httpTransport } from './http-transport.ts'
 import { isToolCall, sending, type SendOnce } from './send-once.ts'
@@ -25,13 +26,16 @@ export class Connection {
   tools = new Map<string, McpDefinition>()
   usedAt = Date.now()
   #isOver = false
+  #isRetired = false
+  #inFlight = 0
   #isListStale = false
   #abandon: () => Promise<void> = async () => {}
   #transport: Transport | undefined
   #stdio: StdioTransport | undefined
 
+  /** No further call goes through it. */
   get isOver(): boolean {
-    return this.#isOver
+    return this.#isOver || this.#isRetired
   }
 
   get pid(): number | undefined {
@@ -91,6 +95,7 @@ export class Connection {
 
   /** Not `client.callTool` with the cached definition: it re-sends after a header mismatch. With a definition given it does not. */
   async call(tool: McpDefinition, args: Readonly<Record<string, unknown>>, once: SendOnce, { key, timeoutMs, signal }: CallOptions): Promise<CallToolResult> {
+    this.#inFlight++
     try {
       const answer = sending.run(once, () => this.client.callTool(
         { name: tool.name, arguments: { ...args }, _meta: { idempotencyKey: key } },
@@ -98,11 +103,19 @@ export class Connection {
       ))
       return await Promise.race([answer, once.lost])
     } catch (error) {
-      if (!isAnswer(error)) void this.close()
+      if (!isAnswer(error)) this.retire()
       throw error
     } finally {
+      this.#inFlight--
       this.usedAt = Date.now()
+      if (this.#isRetired) this.retire()
     }
+  }
+
+  /** Closes it once nothing is in flight: what broke one call says nothing about its neighbours, whose answers are worth having. */
+  retire(): void {
+    this.#isRetired = true
+    if (this.#inFlight === 0) void this.close()
   }
 
   async close(): Promise<void> {
@@ -122,8 +135,8 @@ export class Connection {
   }
 }
 
-/** The server said something, or it is only slow: the connection is as good as before. */
+/** The server said something, it is only slow, or it was not asked: the connection is as good as before. */
 function isAnswer(error: unknown): boolean {
-  if (error instanceof ProtocolError) return true
+  if (error instanceof ProtocolError || error instanceof NotSent) return true
   return error instanceof SdkError && !(error instanceof SdkHttpError) && (error.code === SdkErrorCode.RequestTimeout || error.code === SdkErrorCode.InvalidResult || error.code === SdkErrorCode.UnsupportedResultType)
 }

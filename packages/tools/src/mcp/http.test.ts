@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { rejection, testContext } from '../fixtures/context.testsuite.ts'
 import { NotSent } from '../not-sent.ts'
 import { startExpiringServer, type Ending, type ExpiringServer } from './fixtures/expiring-server.testsuite.ts'
-import { EverythingOverHttp } from './fixtures/servers.testsuite.ts'
+import { EverythingOverHttp, until } from './fixtures/servers.testsuite.ts'
 import { fromMcp, McpServer, mcpText, type McpTool } from './index.ts'
 
 let expiring: ExpiringServer
@@ -62,6 +62,18 @@ test.for<{ ending: Ending; proof: boolean }>([
   expiring.ending = 'answer'
   expect(mcpText(await pay.execute({}, testContext(`after-${ending}`)))).toBe('paid')
   expect(expiring.received.filter((key) => key.endsWith(`-${ending}`))).toEqual([`key-${ending}`, `after-${ending}`])
+})
+
+test('what breaks one call leaves the calls beside it alone: they get their answers', async () => {
+  expiring.ending = 'hold'
+  const beside = pay.execute({}, testContext('beside'))
+  await until('it is there', () => expiring.held.length > 0)
+  expiring.ending = 'drop'
+  await rejection(pay.execute({}, testContext('broken')))
+  expiring.ending = 'answer'
+  expect(mcpText(await pay.execute({}, testContext('after')))).toBe('paid')
+  for (const answer of expiring.held) answer()
+  expect(mcpText(await beside)).toBe('paid late')
 })
 
 test('a closed guard writes no request, and says so with its own error', async () => {

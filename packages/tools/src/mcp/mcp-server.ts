@@ -133,7 +133,7 @@ export class McpServer {
     }
     if (connection && this.#connection === connection) {
       this.#connection = undefined
-      void connection.close()
+      connection.retire()
     }
     this.#connecting ??= this.#connect().finally(() => { this.#connecting = undefined })
     return await this.#connecting

@@ -39,14 +39,15 @@ export function placeOf(options: McpServerOptions): string {
   }
 }
 
-/** Takes configured secrets out of a text: values of `env` and headers, credentials and query of the address, what follows `=` in arguments and arguments themselves. */
+/** Takes configured secrets out of a text. */
 export function maskSecrets(text: string, secrets: readonly string[]): string {
   return secrets.filter((secret) => secret.length >= 4).toSorted((a, b) => b.length - a.length).reduce((masked, secret) => masked.replaceAll(secret, '***'), text)
 }
 
+/** Values of `env` and headers, credentials and query of the address, and of the arguments what follows `=` or a word like `--token`. */
 export function secretsOf(options: McpServerOptions, headers: Readonly<Record<string, string>>): string[] {
   const spoken = Object.values(headers).flatMap((value) => [value, ...value.split(' ').slice(1)])
-  if (isStdio(options)) return [...spoken, ...Object.values(options.env ?? {}), ...(options.args ?? []).flatMap((arg) => (arg.includes('=') ? [arg.slice(arg.indexOf('=') + 1)] : []))]
+  if (isStdio(options)) return [...spoken, ...Object.values(options.env ?? {}), ...secretArgs(options.args ?? [])]
   try {
     const { username, password, searchParams } = new URL(options.url)
     return [...spoken, username, password, ...searchParams.values()].map((part) => decodeURIComponent(part))
@@ -54,3 +55,8 @@ export function secretsOf(options: McpServerOptions, headers: Readonly<Record<st
     return spoken
   }
 }
+
+const secretArgs = (args: readonly string[]): string[] => args.flatMap((arg, n) => {
+  if (arg.includes('=')) return [arg.slice(arg.indexOf('=') + 1)]
+  return /key|token|secret|passw|credential|auth/i.test(args[n - 1] ?? '') ? [arg] : []
+})

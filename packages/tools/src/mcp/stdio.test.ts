@@ -1,8 +1,10 @@
 /** MCP servers over stdio: listed, called, killed in mid-call, started again. Published servers and real processes. */
 import { NotApplied } from '@pawl/core'
+import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { rejection, testContext } from '../fixtures/context.testsuite.ts'
 import { NotSent } from '../not-sent.ts'
@@ -163,9 +165,20 @@ test('closing ends the process and what it started', async () => {
   expect(lies.pid).toBeUndefined()
 })
 
+test('a program that only loads a definition ends by itself, and its server with it', async () => {
+  const built = new URL('../../dist/mcp/index.js', import.meta.url).href
+  const script = `import { fromMcp, McpServer } from ${JSON.stringify(built)}
+    const server = new McpServer(${JSON.stringify({ name: 'lying', ...lying.place })})
+    await fromMcp(server, { classify: {} })
+    console.log(server.pid)`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { timeout: 20_000 })
+  expect(Number(stdout)).toBeGreaterThan(1)
+  await until('the server is gone', () => !isAlive(-Number(stdout)))
+})
+
 test.for([
   { what: 'a program that is not there', options: { command: 'no-such-program', args: ['--token=very-secret-token'] }, says: /MCP server "far" \(stdio, no-such-program\) cannot be reached.*not found.*Check that the command is installed/s },
-  { what: 'a program that says its secret and ends', options: { command: process.execPath, args: ['-e', 'console.error("bad token " + process.env.TOKEN); process.exit(1)'], env: { TOKEN: 'very-secret-token' } }, says: /the server said last: bad token \*\*\*/ },
+  { what: 'a program that says its secrets and ends', options: { command: process.execPath, args: ['-e', 'console.error("bad token " + process.env.TOKEN + process.argv.at(-1)); process.exit(1)', '--', '--api-key', 'very-secret-token'], env: { TOKEN: 'also-very-secret-token' } }, says: /the server said last: bad token \*\*\*\*\*\*/ },
   { what: 'a program that never shakes hands', options: { command: process.execPath, args: ['-e', 'setInterval(() => {}, 1000)'], connectTimeout: 300 }, says: /within 300 ms|timed out/ },
   { what: 'an address where nobody listens', options: { url: 'http://user:very-secret-token@127.0.0.1:9/mcp?key=very-secret-token', headers: { authorization: 'Bearer very-secret-token' } }, says: /MCP server "far" \(http:\/\/127.0.0.1:9\/mcp\) cannot be reached.*Check that the server runs there/s },
 ])('$what: the error says which server and what to do, and no secret', async ({ options, says }) => {
