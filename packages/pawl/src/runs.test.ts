@@ -75,6 +75,25 @@ test('where only a doubt is left, watch stops with exit 3 and prints the command
   expect(sent().filter((to) => to.startsWith('doubt'))).toHaveLength(1)
 })
 
+test('where an agent asks, watch stops with exit 3 and prints the command that answers; a bad answer is refused by its member, and only one answer counts', async () => {
+  const file = world.write('asks.ndjson', '{"key":"a","payload":{"what":"rain"}}\n')
+  const { id } = await world.json<StartedRun>('run', 'start', 'asks', '--items', file)
+  const watched = await world.pawl('run', 'watch', id)
+  expect(watched.code).toBe(3)
+  const [, question = ''] = new RegExp(`pawl answer ${id} (\\d+) '<JSON>'`).exec(watched.stdout) ?? []
+  const [people, scripts] = [await world.pawl('inbox', '--run', id), await world.json<{ entries: { commands: string[] }[] }>('inbox', '--run', id)]
+  expect(people.stdout).toMatch(/^question {2}asks {2}run .* item 1 a\n {2}asks {6}How many lines about rain\?\n {2}answer {4}{"properties":{"lines":{.*"maximum":3/)
+  expect(scripts.entries).toMatchObject([{ kind: 'question', commands: [`pawl answer ${id} ${question} '<JSON>'`] }])
+
+  const bad = await world.pawl('answer', id, question, '{"lines":"two"}')
+  expect(bad).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/answer\.lines: .*number.*Nothing was written/) as string })
+  const good = await world.pawl('answer', id, question, '{"lines":2}')
+  expect(good).toMatchObject({ code: 0, stdout: `Question ${question} is answered; item 1 of run ${id} goes on with it.\n` })
+  expect(await world.pawl('answer', id, question, '{"lines":3}')).toMatchObject({ code: 1, stderr: expect.stringMatching(/was answered by cli:.* at 2/) as string })
+  expect(await world.pawl('run', 'watch', id)).toMatchObject({ code: 0, stdout: expect.stringContaining('is completed: 1/1 done') as string })
+  expect(sent().filter((line) => line.startsWith('rain'))).toEqual(['rain 1', 'rain 2'])
+})
+
 test('a run with a failed item ends with exit 1 and the way on; dry runs change nothing; resume sends only the failed item round', async () => {
   const file = world.write('notes.ndjson', '{"key":"a","payload":{"line":"good"}}\n{"key":"b","payload":{"line":"bad"}}\n')
   const started = await world.pawl('run', 'start', 'notes', '--items', file, '--input', '{"lines":0}', '--watch')

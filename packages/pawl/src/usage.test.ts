@@ -29,6 +29,9 @@ describe('what is typed wrongly ends with 2 and names what is wrong', () => {
     ['a producer that is no URL', ['run', 'list', '--url', 'localhost'], 'http://127.0.0.1:3000'],
     ['two answers', ['settle', unknownRun, '1', '--happened', '--did-not'], 'Give one of'],
     ['an action that is no number', ['settle', unknownRun, 'first', '--did-not'], 'whole number'],
+    ['an answer that is not JSON', ['answer', unknownRun, '1', '{lines: 1}'], '<json> is not JSON'],
+    ['a question that is no number', ['answer', unknownRun, 'first', 'true'], 'The question must be a whole number'],
+    ['a level that is none', ['mcp', '--allow', 'all'], 'Allowed choices are read, run, operate'],
     ['half of what was looked at', ['settle', unknownRun, '1', '--did-not', '--attempt', '1'], 'go together'],
     ['an item verb without its item', ['run', 'fail', unknownRun], '--item <seq>'],
   ])('%s', async (_, args, says) => {
@@ -47,6 +50,7 @@ describe('what cannot be done ends with 1 and says the way out', () => {
     ['an unknown run to pause', ['run', 'pause', unknownRun], 'There is no run'],
     ['an unknown run to audit', ['audit', unknownRun], 'There is no run'],
     ['an unknown run to settle', ['settle', unknownRun, '1', '--did-not'], 'There is no run'],
+    ['a question of an unknown run', ['answer', unknownRun, '1', 'true'], 'There is no run'],
     ['a config that is not there', ['tools', '--config', 'gone.ts'], 'gone.ts'],
     ['a database that is down, by its host and without its password', ['run', 'list', '--database', 'postgres://ann:geheim@127.0.0.1:1/x'], "Postgres at 127.0.0.1:1 did not answer"],
     ['a producer that is down, by its host', ['run', 'list', '--url', 'http://127.0.0.1:1'], 'The producer at 127.0.0.1:1 did not answer'],
@@ -64,7 +68,7 @@ describe('what cannot be done ends with 1 and says the way out', () => {
       world.child('run', 'start', 'nobody', '--input', '{}'), world.child('run', 'start', 'notes', '--input', '{"lines":"many"}'), world.child('run', 'start', 'mails'),
     ])
     expect([agent.code, input.code, items.code]).toEqual([1, 1, 1])
-    expect(agent.stderr).toContain('Known: "notes", "mails"')
+    expect(agent.stderr).toContain('Known: "notes", "mails", "asks"')
     expect(input.stderr).toContain('input.lines')
     expect(items.stderr).toContain('--items items.ndjson')
   })

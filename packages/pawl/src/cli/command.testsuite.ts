@@ -4,6 +4,8 @@ import { fileURLToPath } from 'node:url'
 
 const main = fileURLToPath(new URL('../main.ts', import.meta.url))
 const tsx = import.meta.resolve('tsx')
+/** What node is given to run the command from its sources. */
+export const pawlArgs = ['--conditions=@pawl/source', '--import', tsx, main] as const
 export const fixtureConfig = fileURLToPath(new URL('./fixture-config.testsuite.ts', import.meta.url))
 
 export interface Outcome {
@@ -28,7 +30,7 @@ export interface Running {
 
 export function startPawl(args: readonly string[], { cwd, env = {} }: Surroundings): Running {
   const { PATH = '', HOME = '' } = process.env
-  const child = spawn(process.execPath, ['--conditions=@pawl/source', '--import', tsx, main, ...args], { cwd, env: { PATH, HOME, NO_COLOR: '1', ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [...pawlArgs, ...args], { cwd, env: { PATH, HOME, NO_COLOR: '1', ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
   let stdout = ''
   let stderr = ''
   const listeners = new Set<() => void>()

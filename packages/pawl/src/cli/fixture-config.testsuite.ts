@@ -1,4 +1,4 @@
-/** The config the command's tests run with: one agent that is safe to repeat, one whose calls can fall in doubt. */
+/** The config the command's tests run with: one agent that is safe to repeat, one whose calls can fall in doubt, one that asks. */
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -42,6 +42,14 @@ export default defineConfig({ agents: [
     async run({ payload, tools }) {
       const { id } = await tools.sendMail(payload)
       return { resultRef: id }
+    },
+  }),
+  defineAgent({
+    name: 'asks', version: '1', inputSchema: z.object({}), payloadSchema: z.object({ what: z.string() }), tools: { writeNote },
+    async run({ payload, tools, ctx }) {
+      const { lines } = await ctx.ask(`How many lines about ${payload.what}?`, z.object({ lines: z.number().int().min(1).max(3) }))
+      for (let i = 1; i <= lines; i++) await tools.writeNote({ line: `${payload.what} ${i}` })
+      return { result: lines }
     },
   }),
 ] })

@@ -38,7 +38,7 @@ export const addPlaceOptions = (command: Command): Command => addDatabaseOptions
 type Place = { readonly kind: 'http'; readonly url: string } | { readonly kind: 'database'; readonly url: string; readonly config: PawlConfig | undefined }
 
 /** `agents`: inputs and results are checked by them, so a config that does not load is an error; otherwise it is not even read. */
-export async function openClient(options: PlaceOptions, out: Output, need: { agents?: boolean } = {}): Promise<PawlClient> {
+export async function openClient(options: PlaceOptions, out: Output, need: { agents?: boolean; actor?: string } = {}): Promise<PawlClient> {
   if (options.url !== undefined && options.database !== undefined) throw new UsageError('Give --url or --database, not both: one works over HTTP, the other on the ledger itself.')
   const place = await findPlace(options, out)
   if (place.kind === 'http') {
@@ -54,7 +54,7 @@ export async function openClient(options: PlaceOptions, out: Output, need: { age
     throw error
   }
   return createClient({
-    ledger, namespace: options.namespace ?? fromEnv('PAWL_NAMESPACE') ?? 'default', actor: cliActor(), close: () => ledger.close(),
+    ledger, namespace: options.namespace ?? fromEnv('PAWL_NAMESPACE') ?? 'default', actor: need.actor ?? cliActor(), close: () => ledger.close(),
     ...(config === undefined ? {} : { agents: config.agents }),
   })
 }
@@ -65,8 +65,12 @@ export async function openLedger(options: DatabaseOptions, out: Output): Promise
   return new Ledger({ url, name: 'pawl-cli' })
 }
 
+/** The producer that is meant, if one is. */
+export const producerOf = (options: PlaceOptions): string | undefined =>
+  options.url ?? (options.database === undefined && options.embedded === undefined ? fromEnv('PAWL_URL') : undefined)
+
 async function findPlace(options: PlaceOptions, out: Output): Promise<Place> {
-  const url = options.url ?? (options.database === undefined && options.embedded === undefined ? fromEnv('PAWL_URL') : undefined)
+  const url = producerOf(options)
   if (url === undefined) return await findDatabase(options, out, 'a producer with --url or PAWL_URL, ')
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) throw new UsageError('The address of the producer is not a URL. Write it like http://127.0.0.1:3000.')
   return { kind: 'http', url }

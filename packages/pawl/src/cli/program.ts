@@ -1,6 +1,5 @@
 /** The command tree, and one way through it: parse, run, give back the exit code. Commander neither exits nor prints by itself. */
 import { Command } from 'commander'
-import { readFileSync } from 'node:fs'
 import { addAnswer } from '../commands/answer.ts'
 import { addAudit } from '../commands/audit.ts'
 import { addChaos } from '../commands/chaos.ts'
@@ -10,6 +9,7 @@ import { addDev } from '../commands/dev.ts'
 import { addDoctor } from '../commands/doctor.ts'
 import { addInbox } from '../commands/inbox.ts'
 import { addLedger } from '../commands/ledger.ts'
+import { addMcp } from '../commands/mcp.ts'
 import { addMigrate } from '../commands/migrate.ts'
 import { addProducer } from '../commands/producer.ts'
 import { addRun } from '../commands/run.ts'
@@ -19,6 +19,7 @@ import { addWorker } from '../commands/worker.ts'
 import { closeEmbedded } from './embedded-place.ts'
 import { reportFailure } from './fail.ts'
 import { codeOf } from './leaf.ts'
+import { readVersion } from './version.ts'
 
 export async function runCommand(words: readonly string[]): Promise<number> {
   const program = buildProgram()
@@ -53,6 +54,7 @@ function buildProgram(): Command {
   addInbox(program)
   addSettle(program)
   addAnswer(program)
+  addMcp(program)
   program.commandsGroup('Look closer')
   addTools(program)
   addAudit(program)
@@ -60,9 +62,4 @@ function buildProgram(): Command {
   addDoctor(program)
   addLedger(program)
   return program
-}
-
-function readVersion(): string {
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
-  return version
 }
