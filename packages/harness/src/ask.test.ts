@@ -103,7 +103,7 @@ describe.concurrent('ctx.ask', () => {
       const [a, b] = await Promise.all([ctx.ask('a?', z.string()), ctx.ask('b?', z.string()), beside])
       return { result: [a, b] }
     } }, { id })
-    const [a, b] = await asked(id, 2)
+    const [a, b] = (await asked(id, 2)).toSorted((one, other) => one.question.localeCompare(other.question))
     expect((await world.item(id)).status).toBe('in_progress')
     await say(id, b!.id, 'B')
     world.effects.release(subject)

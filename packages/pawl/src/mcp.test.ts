@@ -30,7 +30,7 @@ interface Outcome {
 interface Served {
   readonly client: Client
   readonly pid: number
-  call(name: string, args: Record<string, unknown>): Promise<Outcome>
+  readonly call: (name: string, args: Record<string, unknown>) => Promise<Outcome>
 }
 
 async function serve(args: readonly string[], env: Readonly<Record<string, string>> = world.env): Promise<Served> {
@@ -40,7 +40,7 @@ async function serve(args: readonly string[], env: Readonly<Record<string, strin
   clients.push(client)
   return {
     client, pid: transport.pid ?? 0,
-    async call(name, given) {
+    call: async (name, given) => {
       const result = await client.callTool({ name, arguments: given })
       const [first] = result.content
       return { isError: result.isError === true, value: JSON.parse(first?.type === 'text' ? first.text : 'null') as Record<string, unknown> }
