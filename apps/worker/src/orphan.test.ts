@@ -81,6 +81,7 @@ test('the supervisor ends the groups of a dead worker itself, even where nothing
   } finally {
     supervisor.kill('SIGTERM')
     await once(supervisor, 'exit')
+    for (const { pid } of existsSync(pidFile) ? membersOf(readPids(pidFile)[0]) : []) process.kill(pid, 'SIGKILL')
     await ledger.close()
     await database.drop()
     rmSync(folder, { recursive: true, force: true })
