@@ -10,6 +10,8 @@ export interface AgentContract<I = unknown, P = unknown> {
   readonly payloadSchema: z.ZodType<P>
   readonly tools?: ToolMap
   split?(input: I): unknown
+  /** A loop says what its model is told; any other `run` says nothing. */
+  readonly run?: unknown
   readonly policy?: { readonly onFailure?: FailurePolicy; readonly maxFailures?: number; readonly maxConcurrency?: number }
 }
 

@@ -204,6 +204,28 @@ export function describeClient(name: string, open: () => Promise<Opened>): void 
       expect((await client.getItem(id, listed?.seq ?? -1)).payload).toBe(big)
     })
 
+    test('a brief is what a model is shown next: built from the ledger, within the tokens asked for', async () => {
+      const { id } = await client.startRun('stock', { campaign: 'autumn' }, { items: seeds(2) })
+      const [first, second] = (await client.listItems(id)).entries
+      const seq = first?.seq ?? -1
+      await ledger.query(`insert into pawl.turns (run_id, item_seq, n, epoch, model_version, prompt_version, decision) values ($1, $2, 1, 1, 'm', 'p', $3)`,
+        [id, seq, JSON.stringify({ text: 'I write.', finishReason: 'tool-calls', calls: [{ name: 'sendMail', input: { to: 'ann' }, key: 'mail:ann' }, { name: 'sendMail', input: { to: 'bob' }, key: 'mail:bob' }] })])
+      for (const [key, status, result] of [['mail:ann', 'committed', '{"id":"m-1"}'], ['mail:bob', 'started', null]] as const) {
+        await ledger.query(`insert into pawl.actions (run_id, item_seq, turn, key, tool, tool_version, effect, status, epoch, args, args_digest, result, timeout_ms, settle_ms) values ($1, $2, 1, $3, 'mail.send', '1', 'idempotent', $4, 1, '{}', 'd', $5, 1, 1)`, [id, seq, key, status, result])
+      }
+      await ledger.query(`update pawl.items set status = 'failed', error = '{"name":"E","message":"no such address"}' where run_id = $1 and seq = $2`, [id, second?.seq ?? -1])
+      const brief = await client.brief(id, seq)
+      expect(brief).toMatchObject({ hasInstructions: false, budget: 30_000, isOver: false, turnsDigested: 0 })
+      expect(brief.messages.map((message) => message.role)).toEqual(['user', 'assistant', 'tool', 'user'])
+      expect(brief.messages[0]?.content).toContain('{"campaign":"autumn"}')
+      expect(brief.messages[2]?.content).toMatchObject([{ toolCallId: 't1_1', output: { value: expect.stringMatching(/^\[done · key mail:ann\]\n{"id":"m-1"}/) as string } }, { toolCallId: 't1_2', output: { value: expect.stringMatching(/^\[outcome unknown.* key mail:bob\]$/) as string } }])
+      expect(brief.messages[3]?.content).toContain('0 of 2 items done; 1 failed: no such address ×1')
+      expect(await client.brief(id, seq, { tokens: 200 })).toMatchObject({ budget: 200, turnsDigested: 1 })
+      expect((await refused(client.brief(id, seq, { tokens: 1 }))).code).toBe('BAD_TOKENS')
+      expect((await refused(client.brief(id, 99))).code).toBe('NOT_FOUND')
+      expect((await refused(client.brief(newId(), 1))).code).toBe('NOT_FOUND')
+    })
+
     test('ids that name nothing get one and the same answer', async () => {
       for (const id of [newId(), 'nonsense', '../../etc', '%00']) {
         const errors = await Promise.all([client.getRun(id), client.listItems(id), client.getItem(id, 1), client.listActions(id), client.listEvents(id), client.pause(id), client.resume(id), client.cancel(id), client.compensate(id)].map(refused))

@@ -2,7 +2,7 @@
 import type { ActionStatus, BlockedReason, ItemKind, ItemStatus, RunStatus } from '@pawl/core'
 import type { OpenTransaction } from '@pawl/ledger'
 import type { AgentContract } from './agents.ts'
-import type { Action, InboxItem, Item, Preview, Question, Run, RunEvent, StartedRun, VerbAnswer } from './wire.ts'
+import type { Action, BriefView, InboxItem, Item, Preview, Question, Run, RunEvent, StartedRun, VerbAnswer } from './wire.ts'
 
 export interface ItemSeed<P = unknown> {
   /** Unique in its run, 1 to 300 characters. */
@@ -72,6 +72,11 @@ export interface VerbOptions {
   readonly reason?: string | undefined
 }
 
+export interface BriefRequest {
+  /** Of the prompt. Default: what the agent's loop was given, else 30,000. */
+  readonly tokens?: number | undefined
+}
+
 export interface DoubtSettlement {
   readonly answer: 'happened' | 'did_not' | 'abandon'
   /** What the call returned, with `happened`; the agent gets it. */
@@ -93,6 +98,8 @@ export interface PawlClient {
   /** Values over 64 kB are left out of lists. */
   listItems(runId: string, filter?: PageOptions & { status?: ItemStatus | undefined; kind?: ItemKind | undefined }): Promise<Page<Item>>
   getItem(runId: string, seq: number): Promise<Item>
+  /** What a model is shown next of an item; of an item at work, as of now. */
+  brief(runId: string, seq: number, options?: BriefRequest): Promise<BriefView>
   listActions(runId: string, filter?: PageOptions & { itemSeq?: number | undefined; status?: ActionStatus | undefined }): Promise<Page<Action>>
   /** Oldest first. */
   listEvents(runId: string, filter?: { after?: number | undefined; limit?: number | undefined }): Promise<readonly RunEvent[]>

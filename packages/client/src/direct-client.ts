@@ -8,6 +8,7 @@ import { actionOf, inboxOf, itemOf, runOf } from './from-ledger.ts'
 import { defaultStreamAliveMs, namespacePattern, requireRun, unknownItem, unknownRun, type Parts } from './parts.ts'
 import { cancel, compensate, pause, resume } from './run-verbs.ts'
 import { releaseItem, settle } from './settle.ts'
+import { showBrief } from './show-brief.ts'
 import { startRun } from './start-run.ts'
 import { startRunFromStream } from './stream-run.ts'
 import { watchRun } from './watch-run.ts'
@@ -68,6 +69,7 @@ export function createDirectClient(options: DirectOptions): PawlClient {
       if (item === undefined) throw unknownItem(runId, seq)
       return itemOf(item)
     },
+    brief: (runId, seq, given = {}) => showBrief(parts, runId, seq, given),
     async listActions(runId, filter = {}) {
       await requireRun(parts, runId)
       const page = await listActions(ledger, runId, filter)

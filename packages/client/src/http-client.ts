@@ -3,7 +3,7 @@ import { PawlError } from '@pawl/core'
 import { z } from 'zod'
 import type { AnyAgentContract } from './agents.ts'
 import type { ItemSeed, PawlClient, StartOptions } from './contract.ts'
-import { actionSchema, eventSchema, inboxSchema, itemSchema, pageSchema, previewSchema, questionSchema, runSchema, startedSchema, toWire, verbAnswerSchema } from './wire.ts'
+import { actionSchema, briefSchema, eventSchema, inboxSchema, itemSchema, pageSchema, previewSchema, questionSchema, runSchema, startedSchema, toWire, verbAnswerSchema } from './wire.ts'
 import { watchRun } from './watch-run.ts'
 
 export interface HttpOptions {
@@ -43,6 +43,7 @@ export function createHttpClient(options: HttpOptions): PawlClient {
     listRuns: ({ labels, ...filter } = {}) => ask(pageSchema(runSchema), 'GET', '/v1/runs', { query: { ...filter, label: labels === undefined ? undefined : JSON.stringify(labels) } }),
     listItems: (runId, filter) => ask(pageSchema(itemSchema), 'GET', `${run(runId)}/items`, { query: filter }),
     getItem: (runId, seq) => ask(itemSchema, 'GET', `${run(runId)}/items/${seq}`),
+    brief: (runId, seq, given) => ask(briefSchema, 'GET', `${run(runId)}/items/${seq}/brief`, { query: given }),
     listActions: (runId, filter) => ask(pageSchema(actionSchema), 'GET', `${run(runId)}/actions`, { query: filter }),
     listEvents: async (runId, filter) => (await ask(z.object({ entries: z.array(eventSchema) }), 'GET', `${run(runId)}/events`, { query: filter })).entries,
     watch: (runId, given) => watchRun(() => getRun(runId), given),

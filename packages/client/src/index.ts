@@ -1,12 +1,12 @@
 export type { AgentContract, AnyAgentContract } from './agents.ts'
 export type {
-  DoubtSettlement, ItemSeed, Page, PageOptions, PawlClient, Progress, RunPolicyRequest, StartOptions, StreamHeader, VerbOptions,
+  BriefRequest, DoubtSettlement, ItemSeed, Page, PageOptions, PawlClient, Progress, RunPolicyRequest, StartOptions, StreamHeader, VerbOptions,
 } from './contract.ts'
 export { createClient, type ClientOptions } from './create-client.ts'
 export type { DirectOptions } from './direct-client.ts'
 export type { HttpOptions } from './http-client.ts'
 export {
-  actionSchema, actionToWire, doubtAnswers, eventSchema, fromWire, inboxSchema, inboxToWire, itemSchema, itemToWire, pageSchema, previewSchema, questionSchema, questionToWire,
+  actionSchema, actionToWire, briefSchema, doubtAnswers, eventSchema, fromWire, inboxSchema, inboxToWire, itemSchema, itemToWire, pageSchema, previewSchema, questionSchema, questionToWire,
   runSchema, runToWire,
-  startedSchema, verbAnswerSchema, type Action, type InboxItem, type Item, type Preview, type Question, type Run, type RunEvent, type StartedRun, type VerbAnswer,
+  startedSchema, verbAnswerSchema, type Action, type BriefView, type InboxItem, type Item, type Preview, type Question, type Run, type RunEvent, type StartedRun, type VerbAnswer,
 } from './wire.ts'

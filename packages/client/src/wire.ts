@@ -122,6 +122,30 @@ export const verbAnswerSchema = z.object({
 })
 export type VerbAnswer = z.infer<typeof verbAnswerSchema>
 
+const options = z.record(z.string(), z.record(z.string(), z.unknown())).optional()
+const part = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text'), text: z.string() }),
+  z.object({ type: z.literal('reasoning'), text: z.string(), providerOptions: options }),
+  z.object({ type: z.literal('tool-call'), toolCallId: z.string(), toolName: z.string(), input: z.record(z.string(), z.unknown()), providerOptions: options }),
+])
+const resultPart = z.object({ type: z.literal('tool-result'), toolCallId: z.string(), toolName: z.string(), output: z.object({ type: z.enum(['text', 'error-text']), value: z.string() }) })
+
+export const briefSchema = z.object({
+  system: z.string(),
+  /** False: the agent's instructions are not known here, and `system` holds what Pawl adds to them. */
+  hasInstructions: z.boolean(),
+  messages: z.array(z.discriminatedUnion('role', [
+    z.object({ role: z.literal('user'), content: z.string() }), z.object({ role: z.literal('assistant'), content: z.array(part) }), z.object({ role: z.literal('tool'), content: z.array(resultPart) }),
+  ])),
+  /** As estimated, and what they may be. */
+  tokens: count, budget: count,
+  /** What is done and open alone takes more than the budget; nothing of it was left out. */
+  isOver: z.boolean(),
+  /** Turns told by one line per call; the later ones are whole. */
+  turnsDigested: count,
+})
+export type BriefView = z.infer<typeof briefSchema>
+
 export const startedSchema = z.object({
   id: z.string(),
   /** False: the Idempotency-Key named this run already. */

@@ -42,6 +42,9 @@ test('a run is started and watched to its end in one command: lines for people, 
   expect(actions.entries).toMatchObject([{ tool: 'note.write', status: 'committed' }, { tool: 'note.write', status: 'committed' }])
   const next = await world.json<{ entries: unknown[] }>('run', 'actions', id, '--cursor', actions.cursor ?? '')
   expect(next.entries).toHaveLength(3)
+  const brief = await world.pawl('run', 'brief', id, '2')
+  expect(brief.stdout).toContain('# Task\n{"lines":5}')
+  expect(brief.stdout).toMatch(/- note\.write · key .* · done · /)
 })
 
 test('where only a doubt is left, watch stops with exit 3 and prints the command that answers it, which does', async () => {

@@ -1,5 +1,5 @@
 /** Starting runs and looking at them. */
-import { actionSchema, actionToWire, fromWire, itemSchema, itemToWire, pageSchema, runSchema, runToWire, startedSchema, type StartedRun } from '@pawl/client'
+import { actionSchema, actionToWire, briefSchema, fromWire, itemSchema, itemToWire, pageSchema, runSchema, runToWire, startedSchema, type StartedRun } from '@pawl/client'
 import { ACTION_STATUSES, ITEM_KINDS, ITEM_STATUSES, PawlError, RUN_STATUSES } from '@pawl/core'
 import { z } from 'zod'
 import type { Services } from '../app.ts'
@@ -42,6 +42,12 @@ export function addRunRoutes(app: App, services: Services): void {
     method: 'get', path: '/v1/runs/{run}/items/{seq}', scope: 'read', summary: 'One item.', params: runParams.extend({ seq: numberText }),
     answer: { description: 'The item.', schema: itemSchema },
     handle: async ({ c, params, pawl }) => c.json(itemToWire(await pawl.getItem(params.run, params.seq))),
+  })
+  addRoute(app, services, {
+    method: 'get', path: '/v1/runs/{run}/items/{seq}/brief', scope: 'read', summary: 'What a model is shown next of an item: system and messages, built from the ledger.',
+    params: runParams.extend({ seq: numberText }), query: z.strictObject({ tokens: numberText.optional() }),
+    answer: { description: 'The brief.', schema: briefSchema },
+    handle: async ({ c, params, query, pawl }) => c.json(await pawl.brief(params.run, params.seq, query)),
   })
   addRoute(app, services, {
     method: 'get', path: '/v1/runs/{run}/actions', scope: 'read', summary: 'Actions of a run, or of one item. Values over 64 kB are left out.', params: runParams,

@@ -95,6 +95,12 @@ export type BriefPart = { type: 'text'; text: string } | ({ type: 'reasoning'; t
 export interface BriefResult { type: 'tool-result'; toolCallId: string; toolName: string; output: { type: 'text' | 'error-text'; value: string } }
 export type BriefMessage = { role: 'user'; content: string } | { role: 'assistant'; content: BriefPart[] } | { role: 'tool'; content: BriefResult[] }
 
+/** What a loop tells of itself, as `brief` on the function it makes: so that others can show what its model sees. */
+export interface BriefSource {
+  readonly system: string
+  readonly contextTokens: number
+}
+
 export interface BriefBudget {
   /** For system and messages together. Tool definitions and the answer need room of their own. */
   readonly tokens: number

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { addRunActions } from './run-actions.ts'
+import { addRunBrief } from './run-brief.ts'
 import { addRunItems } from './run-items.ts'
 import { addRunList } from './run-list.ts'
 import { addRunShow } from './run-show.ts'
@@ -16,5 +17,6 @@ export function addRun(parent: Command): void {
   addRunWatch(run)
   addRunItems(run)
   addRunActions(run)
+  addRunBrief(run)
   addRunVerbs(run)
 }
