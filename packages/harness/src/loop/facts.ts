@@ -1,11 +1,11 @@
 /** What the next turn's brief is made of, as this attempt knows it: its claim's journal, kept up to date. Pure. */
-import { decode, type BriefAction, type BriefFacts, type TurnDecision } from '@pawl/core'
+import { decode, type BriefAction, type BriefFacts, type BriefTally, type TurnDecision } from '@pawl/core'
 import type { ActionRow } from '@pawl/ledger'
 import type { Attempt } from '../attempt.ts'
 import type { Offer } from './offer.ts'
 import type { Loop } from './options.ts'
 
-export function factsOf(attempt: Attempt, loop: Loop, offer: Offer, decisions: readonly TurnDecision[], others: readonly BriefAction[]): BriefFacts {
+export function factsOf(attempt: Attempt, loop: Loop, tally: BriefTally | null, offer: Offer, decisions: readonly TurnDecision[], others: readonly BriefAction[]): BriefFacts {
   const { run, item } = attempt
   return {
     system: loop.system,
@@ -14,7 +14,7 @@ export function factsOf(attempt: Attempt, loop: Loop, offer: Offer, decisions: r
       schemaVersion: run.schema_version, input: decode(run.input),
     },
     item: { seq: item.seq, kind: item.kind, key: item.key, payload: decode(item.payload) },
-    tally: null,
+    tally,
     actions: [...attempt.journal.actions().filter((action) => action.undoes === null).toSorted((a, b) => a.order_no - b.order_no).map((action) => actionOf(action, offer)), ...others],
     turns: decisions.map(({ text, calls, reasoning }, i) => ({ n: i + 1, text, calls, ...(reasoning === undefined ? {} : { reasoning }) })),
     questions: [],

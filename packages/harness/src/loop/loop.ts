@@ -4,7 +4,7 @@
  * goes through the recorded turns from the first: calls in the ledger return at once, calls not yet begun are begun from the record, and the model is asked
  * only for the turn nobody has recorded.
  */
-import { buildBrief, estimateTokens, PawlError, type BriefAction, type TurnDecision } from '@pawl/core'
+import { buildBrief, estimateTokens, PawlError, type BriefAction, type BriefSource, type TurnDecision } from '@pawl/core'
 import type { LanguageModelV3Prompt } from '@ai-sdk/provider'
 import { readSpent } from '@pawl/ledger'
 import { attemptOf } from '../agent-context.ts'
@@ -16,6 +16,7 @@ import { askModel } from './decide.ts'
 import { decodeDecision, encodeDecision, readAnswer, refusedInARow, type ModelAnswer } from './decision.ts'
 import { factsOf } from './facts.ts'
 import { answerName, offerOf, type Offer } from './offer.ts'
+import { tallyOf } from './tally.ts'
 import { checkLoop, type Loop, type LoopOptions } from './options.ts'
 
 /** Turns in a row whose calls were refused before a person looks. */
@@ -34,7 +35,7 @@ export function agentLoop(options: LoopOptions): LoopRun {
     return await new LoopOfItem(attempt, loop).run()
   }
   loops.set(run, loop)
-  return run
+  return Object.assign(run, { brief: { system: loop.system, contextTokens: loop.contextTokens } satisfies BriefSource })
 }
 
 /** The pins of an agent that thinks; undefined for one whose code decides. */
@@ -84,7 +85,7 @@ class LoopOfItem {
     // One that stood still past its lease asks nothing more: somebody else has the item.
     if (attempt.isLost) return await never()
     await this.#stayWithinBudget(n - 1)
-    const brief = buildBrief(factsOf(attempt, loop, this.#offer, this.#decisions, this.#others), { tokens: loop.contextTokens })
+    const brief = buildBrief(factsOf(attempt, loop, await tallyOf(attempt.parts.ledger, attempt.run.id), this.#offer, this.#decisions, this.#others), { tokens: loop.contextTokens })
     if (brief.isOver) attempt.parts.log('warn', `the prompt of turn ${n} takes about ${brief.tokens} tokens, more than contextTokens: what is done and open alone does not fit`, attempt.place)
     const prompt: LanguageModelV3Prompt = [{ role: 'system', content: brief.system }, ...brief.messages.map((message): LanguageModelV3Prompt[number] =>
       (message.role === 'user' ? { role: 'user', content: [{ type: 'text', text: message.content }] } : message))]

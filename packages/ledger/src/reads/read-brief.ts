@@ -3,13 +3,14 @@
  * Instructions are not in the ledger: `system` is null. Reads only, and each row as it is at its moment: an item at work may be a turn further a moment later.
  */
 import { decode, isUuid, PawlError, turnDecision, type ActionStatus, type BriefAction, type BriefFacts, type BriefTally, type BriefTurn } from '@pawl/core'
-import { and, asc, count, desc, eq, isNull, sql } from 'drizzle-orm'
+import { and, asc, count, desc, eq, inArray, isNull, sql } from 'drizzle-orm'
 import type { Ledger } from '../connect.ts'
 import { actions, items, questions, runs, turns } from '../schema.ts'
 import { readsOn } from './database.ts'
 
 /** Kinds of failures named in a tally. */
 const mostReasons = 5
+const mostElsewhere = 1_000
 /** Of an item's rows together: more would not fit beside others into the process that is asked. */
 const mostBytes = 64_000_000
 
@@ -27,8 +28,9 @@ export async function readBriefFacts(ledger: Ledger, runId: string, seq: number,
   if ((size?.bytes ?? 0) > mostBytes) {
     throw new PawlError('BRIEF_TOO_LARGE', `The calls of item ${seq} of run ${runId} hold ${size?.bytes} bytes; a brief is shown of at most ${mostBytes}. Look at its actions page by page.`, 'tell', { runId, seq })
   }
-  const [taken, decided, asked, tally] = await Promise.all([
-    database.select({ key: actions.key, tool: actions.tool, status: actions.status, args: actions.args, result: actions.result, error: actions.error }).from(actions).where(ofItem).orderBy(asc(actions.orderNo)),
+  const columns = { key: actions.key, tool: actions.tool, status: actions.status, args: actions.args, result: actions.result, error: actions.error }
+  const [own, decided, asked, tally] = await Promise.all([
+    database.select(columns).from(actions).where(ofItem).orderBy(asc(actions.orderNo)),
     database.select({ n: turns.n, decision: turns.decision }).from(turns).where(and(eq(turns.runId, runId), eq(turns.itemSeq, seq))).orderBy(asc(turns.n)),
     database.select({ key: questions.key, question: questions.question, status: questions.status, answer: questions.answer }).from(questions).where(and(eq(questions.runId, runId), eq(questions.itemSeq, seq))).orderBy(asc(questions.orderNo)),
     readBriefTally(ledger, runId),
@@ -36,6 +38,10 @@ export async function readBriefFacts(ledger: Ledger, runId: string, seq: number,
   const shownTurns = decided.map(({ n, decision }) => turnOf(runId, seq, n, decision))
   /** As the model called it. */
   const names = new Map(shownTurns.flatMap((turn) => turn.calls.flatMap((call) => (call.key === null ? [] : [[call.key, call.name] as const]))))
+  /** Calls that another item of the run had made already: their results are this item's, too. */
+  const elsewhere = [...names.keys()].filter((each) => !own.some((action) => action.key === each)).slice(0, mostElsewhere)
+  const others = elsewhere.length === 0 ? [] : await database.select(columns).from(actions).where(and(eq(actions.runId, runId), inArray(actions.key, elsewhere)))
+  const taken = [...own, ...others.toSorted((a, b) => elsewhere.indexOf(a.key) - elsewhere.indexOf(b.key))]
   const { input, payload, seq: _seq, kind, key, ...run } = row
   return {
     system: null, run: { ...run, input: decode(input) }, item: { seq, kind, key, payload: decode(payload) }, tally, turns: shownTurns,
