@@ -36,8 +36,9 @@ export class Attempt {
   readonly unsent = new Map<string, number>()
   /** For crash tests: this attempt's process stands still. */
   isFrozen = false
-  /** Calls held back because they do not fit the journal: in flight, and yet nothing to wait for. */
-  held = 0
+  /** Requests for a person's yes that this attempt's calls wait for. */
+  readonly approvals = new Set<number>()
+  #held = 0
   readonly #ordinals = new Map<string, number>()
   readonly #recheck = new Set<() => void>()
   readonly #writes = new Set<Promise<unknown>>()
@@ -47,6 +48,7 @@ export class Attempt {
   #callsInFlight = 0
   #hasBranches = false
   #onQuiet: (() => void)[] = []
+  #onIdle: (() => void)[] = []
   #renewed: Watch
   /** Since the claim was answered: no earlier holder wrote an intent after it. */
   readonly begun: Watch = startWatch()
@@ -89,6 +91,7 @@ export class Attempt {
     if (isFirst) {
       this.#stop.abort(new Error(`the attempt is over: ${ending.kind}`))
       this.#onParked(ending)
+      this.#wakeIdle()
     } else if (ending.kind === 'lost') this.#wakeQuiet(true)
   }
 
@@ -138,7 +141,37 @@ export class Attempt {
       this.#inFlight--
       if (isCall) this.#callsInFlight--
       if (this.#inFlight === 0) this.#wakeQuiet(false)
+      this.#wakeIdle()
     }
+  }
+
+  /** Calls that are in flight and yet nothing to wait for: they do not fit the journal, or wait for a person. */
+  get held(): number {
+    return this.#held
+  }
+
+  set held(count: number) {
+    this.#held = count
+    this.#wakeIdle()
+  }
+
+  /** For a call that waits for a person: resolves when nothing else of the attempt is under way or about to be, or when it is over. */
+  async whenIdle(): Promise<void> {
+    this.held++
+    try {
+      do {
+        if (this.isBusy && !this.#ending) await new Promise<void>((resolve) => this.#onIdle.push(resolve))
+        // What a call that just returned leads to is asked for by now.
+        await new Promise((resolve) => { setImmediate(resolve) })
+      } while (this.isBusy && !this.#ending)
+    } finally {
+      this.held--
+    }
+  }
+
+  #wakeIdle(): void {
+    if (this.isBusy && !this.#ending) return
+    for (const resolve of this.#onIdle.splice(0)) resolve()
   }
 
   /** Something of this attempt is still under way that may bring another call. */
@@ -224,7 +257,7 @@ export class Attempt {
   /** Takes a row the ledger returned into the journal. */
   put(action: ActionRow): ActionRow {
     this.journal.put(action)
-    this.parts.trust.remember(action)
+    if (action.sends > 0) this.parts.trust.remember(action)
     return action
   }
 }

@@ -1,10 +1,11 @@
 /**
  * One tool call, bracketed: intent durable, guard, execute, completion. Whatever comes back is exactly one of:
- * a result, `ToolFailed` (every send proved not applied, retries spent), or nothing for ever because the attempt was parked.
+ * a result, `ToolFailed` (every send proved not applied, retries spent), `Rejected` (a person said no), or nothing for ever because the attempt was parked.
  */
-import { decode, delayMs, encode, limits, newId, NotApplied, PawlError, recordError, ToolFailed, waitMs, type ErrorRecord } from '@pawl/core'
+import { decode, delayMs, encode, limits, newId, NotApplied, PawlError, recordError, Rejected, ToolFailed, waitMs, type ErrorRecord } from '@pawl/core'
 import { addEvidence, rearmAction, type ActionRow, type Intent } from '@pawl/ledger'
 import type { AnyTool } from '@pawl/tools'
+import { needsApproval, readyToKeep, rejectedBefore, request, stage, waitForYes } from './approval.ts'
 import { digestOf, isLedgerAway, never, type Attempt, type Ending, type MadeCall } from './attempt.ts'
 import type { Call } from './call.ts'
 import { isUnkept, keepResult, undoOf } from './completion-of.ts'
@@ -34,7 +35,7 @@ function keyFor(attempt: Attempt, base: string, argsDigest: string): string {
   for (let n = 1; ; n++) {
     const key = n === 1 ? base : `${base}~${n}`
     const made = attempt.calls.get(key)
-    const isFree = made ? made.isRefused && made.argsDigest !== argsDigest : attempt.journal.isRefusedWithOtherArgs(key, argsDigest)
+    const isFree = made ? made.isRefused && made.argsDigest !== argsDigest : attempt.journal.isFreeForOtherArgs(key, argsDigest)
     if (!isFree) return key
   }
 }
@@ -52,7 +53,7 @@ export function callTool(attempt: Attempt, tool: AnyTool, input: unknown, own?: 
 }
 
 /** Also for undos, whose key is given. The same key twice in one attempt is one call. */
-export function makeCall(attempt: Attempt, call: Call): Promise<unknown> {
+export function makeCall(attempt: Attempt, call: Call, run: (attempt: Attempt, call: Call) => Promise<unknown> = bracket): Promise<unknown> {
   const made = attempt.calls.get(call.key)
   if (made) {
     if (made.argsDigest === call.argsDigest) return made.answer
@@ -61,10 +62,10 @@ export function makeCall(attempt: Attempt, call: Call): Promise<unknown> {
   }
   const leave = attempt.enter(true)
   const entry: MadeCall = { argsDigest: call.argsDigest, isRefused: false, answer: never() }
-  entry.answer = bracket(attempt, call).finally(leave).then(
+  entry.answer = run(attempt, call).finally(leave).then(
     (value) => (attempt.ending ? never() : value),
     (error: unknown) => {
-      entry.isRefused = error instanceof ToolFailed
+      entry.isRefused = error instanceof ToolFailed || error instanceof Rejected
       if (!entry.isRefused && !attempt.ending) attempt.park(unexpected(error))
       return attempt.ending ? never() : Promise.reject(error as Error)
     })
@@ -91,14 +92,27 @@ async function bracket(attempt: Attempt, call: Call): Promise<unknown> {
       case 'replay_error': throw failedBefore(call, decision.action)
       case 'conflict': throw parked(attempt, conflict(call, decision.action.args_digest, decision.action))
       case 'diverged': await holdDiverged(attempt, call, decision.recorded); if (attempt.ending) throw new Parked(); continue
-      case 'again': return await sendAgain(attempt, call, triesOf(decision.action) + 1)
-      case 'fresh': return await sendFirst(attempt, call)
+      case 'rejected': throw rejectedBefore(call, decision.action)
+      case 'staged': return undefined
+      case 'waiting': return await sendAgain(attempt, call, 1)
+      case 'again': case 'fresh': {
+        if (call.tool.stage && attempt.item.kind === 'work') {
+          // The agent is given no result: there is none yet.
+          const other = await stage(attempt, call)
+          return other && (await meetOther(attempt, call, other))
+        }
+        const before = decision.kind === 'again' ? decision.action : undefined
+        // Once a row has asked, the row decides.
+        if ((before?.approval_id ?? null) === null && needsApproval(attempt, call)) return await sendApproved(attempt, call, 1)
+        return before ? await sendAgain(attempt, call, triesOf(before) + 1) : await sendFirst(attempt, call)
+      }
     }
   }
 }
 
 /** The recorded result; where only a marker of it could be kept, nothing goes on with that. */
 function replay(attempt: Attempt, call: Call, action: ActionRow): unknown {
+  if (call.tool.stage && attempt.item.kind === 'work') return undefined
   if (isUnkept(action.result)) throw parked(attempt, unkept(call, `its result could not be kept: ${action.result}`))
   return action.result === null ? undefined : decode(action.result)
 }
@@ -140,15 +154,34 @@ async function sendFirst(attempt: Attempt, call: Call): Promise<unknown> {
   return await send(attempt, call, attempt.put(action), intended, 1)
 }
 
+/** A call the finalizer sends for an item that held it back. */
+export const sendKept = (attempt: Attempt, call: Call): Promise<unknown> => makeCall(attempt, call, (_, kept) => sendAgain(attempt, kept, 1))
+
+/** Asked for; sent with the yes that is there already, or when a later attempt finds one. */
+async function sendApproved(attempt: Attempt, call: Call, n: number): Promise<unknown> {
+  await readyToKeep(attempt, call)
+  const { outcome, action, approval } = await request(attempt, call)
+  if (outcome === 'given') return await sendAgain(attempt, call, n)
+  if (outcome === 'waiting' && approval) return await waitForYes(attempt, approval.id)
+  if (!action) throw parked(attempt, { kind: 'interrupted' })
+  if (action.status === 'failed' && action.item_seq === attempt.item.seq) return await sendAgain(attempt, call, n)
+  return await meetOther(attempt, call, isNotMade(action) ? { ...action, status: 'started' } : action)
+}
+
+const isNotMade = ({ status }: ActionRow): boolean => status === 'failed' || status === 'discarded'
+
 /** Another item owns the key: its result is ours, or we wait for it, or (it failed for good) we take the key over. */
-async function meetOther(attempt: Attempt, call: Call, action: ActionRow): Promise<unknown> {
+export async function meetOther(attempt: Attempt, call: Call, action: ActionRow): Promise<unknown> {
   if (action.args_digest !== call.argsDigest || action.tool !== call.tool.name) throw parked(attempt, conflict(call, action.args_digest, action))
   if (action.status === 'committed') {
     attempt.parts.log('info', `deduplicated: ${call.tool.name} was done by item ${action.item_seq}`, { ...attempt.place, action: action.id })
     return replay(attempt, call, action)
   }
-  if (action.status === 'failed') return await sendAgain(attempt, call, 1)
-  if (action.status === 'started' || action.status === 'in_doubt') throw parked(attempt, { kind: 'blocked', reason: 'key', detail: { key: call.key, tool: call.tool.name, owner: action.item_seq } })
+  const isOwn = action.item_seq === attempt.item.seq
+  if (action.status === 'rejected' && isOwn) throw rejectedBefore(call, action)
+  if (action.status === 'staged') return undefined
+  if (isNotMade(action) && !call.tool.stage) return await sendAgain(attempt, call, 1)
+  if (isNotMade(action) || action.status === 'started' || action.status === 'in_doubt' || action.status === 'awaiting_approval') throw parked(attempt, { kind: 'blocked', reason: 'key', detail: { key: call.key, tool: call.tool.name, owner: action.item_seq } })
   throw parked(attempt, conflict(call, action.args_digest, action))
 }
 
@@ -163,7 +196,8 @@ async function sendAgain(attempt: Attempt, call: Call, n: number): Promise<unkno
   attempt.parts.trust.see(history)
   if (outcome === 'fenced') throw parked(attempt, { kind: 'lost' })
   if (outcome === 'sent' && action) return await send(attempt, call, attempt.put(action), intended, n)
-  if (outcome === 'taken' && action && action.item_seq !== attempt.item.seq) return await meetOther(attempt, call, action.status === 'failed' ? { ...action, status: 'started' } : action)
+  if (outcome === 'taken' && action && action.item_seq !== attempt.item.seq) return await meetOther(attempt, call, isNotMade(action) ? { ...action, status: 'started' } : action)
+  if (outcome === 'approval' && action && action.status !== 'started') return await sendApproved(attempt, call, n)
   if (action) return await afterUnknown(attempt, call, attempt.put(action), { since: attempt.begun, n })
   throw parked(attempt, { kind: 'interrupted' })
 }

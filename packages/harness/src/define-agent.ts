@@ -58,6 +58,12 @@ export interface AgentPolicy {
   readonly maxFailures?: number
   /** Items of one run at work at once. */
   readonly maxConcurrency?: number
+  readonly approval?: {
+    /** How long a request for a person's yes waits, in milliseconds, before it is asked anew. Default a week. */
+    readonly expiresMs?: number
+    /** Who started the run may not say yes to its calls. */
+    readonly notByRequester?: boolean
+  }
 }
 
 export interface RunTally {

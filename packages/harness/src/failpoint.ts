@@ -1,7 +1,7 @@
 /** Places where a crash matters, named after the crash table. Inert unless a test or a chaos run hands in a hook. */
 export const FAILPOINTS = [
   'before-claim', 'after-claim', 'before-intent', 'after-intent', 'before-send', 'after-answer', 'after-completion', 'before-finish', 'after-finish',
-  'between-undos', 'before-settle', 'before-seal', 'after-decision', 'after-turn',
+  'between-undos', 'before-settle', 'before-seal', 'after-decision', 'after-turn', 'before-request', 'after-request',
 ] as const
 export type FailpointName = (typeof FAILPOINTS)[number]
 

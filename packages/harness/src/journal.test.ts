@@ -46,8 +46,8 @@ describe('a call that was refused', () => {
   })
 
   test('gives its key away to other args only while nothing proves that it was applied after all', () => {
-    expect(new Journal([refused(1)], [], false).isRefusedWithOtherArgs('k1', 'other')).toBe(true)
-    expect(new Journal([refused(1, {}, { applied_evidence: '1' })], [], false).isRefusedWithOtherArgs('k1', 'other')).toBe(false)
+    expect(new Journal([refused(1)], [], false).isFreeForOtherArgs('k1', 'other')).toBe(true)
+    expect(new Journal([refused(1, {}, { applied_evidence: '1' })], [], false).isFreeForOtherArgs('k1', 'other')).toBe(false)
   })
 })
 

@@ -14,6 +14,11 @@ export type CallDecision =
   /** The journal holds a write of this tool the attempt has not asked for. */
   | { readonly kind: 'diverged'; readonly recorded: ActionRow }
   | { readonly kind: 'conflict'; readonly action: ActionRow }
+  /** A person was asked; whether there is an answer the ledger tells when it is used. */
+  | { readonly kind: 'waiting'; readonly action: ActionRow }
+  | { readonly kind: 'rejected'; readonly action: ActionRow }
+  /** Held back to the end of the run. */
+  | { readonly kind: 'staged'; readonly action: ActionRow }
 
 export class Journal {
   readonly #actions: Map<string, ActionRow>
@@ -81,9 +86,20 @@ export class Journal {
     return [...this.#actions.values()]
   }
 
-  isRefusedWithOtherArgs(key: string, argsDigest: string): boolean {
+  /** Other args under this key had no effect, for certain: refused by every send, refused by a person, or never sent. */
+  isFreeForOtherArgs(key: string, argsDigest: string): boolean {
     const action = this.#actions.get(key)
-    return action?.status === 'failed' && action.applied_evidence === null && action.args_digest !== argsDigest
+    return action !== undefined && action.args_digest !== argsDigest && action.applied_evidence === null && (action.status === 'failed' || isUnmade(action))
+  }
+
+  /** Kept calls of the same meaning, with other args, that this attempt has not asked for: the call under this key takes their place. */
+  supersededBy(key: string): ActionRow[] {
+    return this.keptUnasked().filter((action) => action.key !== key && meaningOf(action.key) === meaningOf(key))
+  }
+
+  /** Waiting for a yes, or held back by this very item, and not asked for by this attempt. */
+  keptUnasked(): ActionRow[] {
+    return this.actions().filter((action) => (action.status === 'awaiting_approval' || action.status === 'staged') && !this.#asked.has(action.key))
   }
 
   /** Of all actions there are now: later ones get higher ids, however often an older one is sent again. */
@@ -100,6 +116,9 @@ export class Journal {
     }
     if (action.args_digest !== call.argsDigest || action.tool !== call.tool) return { kind: 'conflict', action }
     if (action.status === 'committed') return { kind: 'replay', action }
+    if (action.status === 'awaiting_approval') return { kind: 'waiting', action }
+    if (action.status === 'rejected' || action.status === 'staged') return { kind: action.status, action }
+    if (action.status === 'discarded') return { kind: 'again', action }
     if (action.status !== 'failed') return { kind: 'conflict', action }
     return isUnsent(action) || !this.#hasActedOn(action) ? { kind: 'again', action } : { kind: 'replay_error', action }
   }
@@ -117,9 +136,16 @@ export class Journal {
   }
 
   #notAskedFor(tool: string): ActionRow | undefined {
-    return this.actions().find((a) => a.tool === tool && a.effect !== 'read' && a.status !== 'failed' && a.undoes === null && !this.#asked.has(a.key))
+    return this.actions().find((a) => a.tool === tool && a.effect !== 'read' && a.status !== 'failed' && !isUnmade(a) && a.staged_by === null && a.undoes === null && !this.#asked.has(a.key))
   }
 }
+
+/** Not sent, or refused by every send, and not to be sent as it stands. */
+const isUnmade = (action: ActionRow): boolean =>
+  action.sends === action.refused && (action.status === 'awaiting_approval' || action.status === 'rejected' || action.status === 'staged' || action.status === 'discarded')
+
+/** A key without the number it got because others of its meaning came to nothing. */
+const meaningOf = (key: string): string => key.replace(/~\d+$/, '')
 
 /** Stopped by the guard, found not applied, or said so by a person: nothing the agent was told about. */
 export function isUnsent(action: ActionRow): boolean {

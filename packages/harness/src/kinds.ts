@@ -1,11 +1,13 @@
 /** What an item's kind does once it is claimed and settled. Each returns how the item ends; `run-item.ts` writes it. */
 import { decode, encode, PawlError, type ErrorRecord } from '@pawl/core'
 import { appendItems, closeRun, compensateByPolicy, openSplitStream, readRun, sealRun, tallyRun } from '@pawl/ledger'
+import { discardUnasked } from './approval.ts'
 import { contextOf, factsOf, toolsOf } from './agent-context.ts'
 import type { Attempt } from './attempt.ts'
 import type { ItemOutcome, ItemSeed } from './define-agent.ts'
 import { encodeItems } from './encode-items.ts'
 import type { KindOutcome } from './kind-outcome.ts'
+import { sendStaged } from './staged.ts'
 
 export async function runWork(attempt: Attempt): Promise<KindOutcome> {
   const payload = attempt.agent.payloadSchema.parse(decode(attempt.item.payload)) as unknown
@@ -62,11 +64,13 @@ export async function runFinalize(attempt: Attempt): Promise<KindOutcome> {
     return { kind: 'parked' }
   }
   const isHeld = hasFailed && onFailure === 'hold'
+  if (!isHeld) await sendStaged(attempt)
+  if (attempt.ending) return { kind: 'parked' }
   const finalized = isHeld || !attempt.agent.finalize ? undefined
     : await attempt.agent.finalize({ input: inputOf(attempt), run: { ...factsOf(attempt), tally }, tools: toolsOf(attempt), ctx: contextOf(attempt) })
   await attempt.quiet()
   await attempt.durable()
-  if (attempt.ending) return { kind: 'parked' }
+  if (attempt.ending || !(await discardUnasked(attempt))) return { kind: 'parked' }
   await attempt.parts.failpoint('before-finish', attempt.holder)
   const status = isHeld ? 'failed' : hasFailed ? 'completed_with_failures' : 'completed'
   const error: ErrorRecord | null = isHeld ? { name: 'ItemsFailed', message: `${tally.failed} of ${tally.total} items failed. Resume the run, or compensate it.` } : null

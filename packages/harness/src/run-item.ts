@@ -4,6 +4,7 @@
  */
 import { delayMs, encode, itemRetry, limits, recordError } from '@pawl/core'
 import { blockItem } from '@pawl/ledger'
+import { discardUnasked } from './approval.ts'
 import { isLedgerAway, type Attempt, type Ending } from './attempt.ts'
 import { runCompensate, runSettle } from './compensate.ts'
 import type { KindOutcome } from './kind-outcome.ts'
@@ -70,6 +71,7 @@ async function finish(attempt: Attempt, outcome: KindOutcome): Promise<Verdict> 
   } catch (thrown) {
     return await fail(attempt, thrown)
   }
+  if (!(await discardUnasked(attempt))) return 'lost'
   await attempt.parts.failpoint('before-finish', attempt.holder)
   const answer = await attempt.parts.writer.finish(attempt.holder, attempt.item.epoch, { status: 'done', result, resultRef: kept?.resultRef ?? null })
   await attempt.parts.failpoint('after-finish', attempt.holder)
@@ -108,6 +110,7 @@ async function endFailed(attempt: Attempt, ending: Extract<Ending, { kind: 'fail
   const failures = attempt.item.failures + 1
   const most = attempt.run.policy.maxFailures ?? attempt.agent.policy?.maxFailures ?? limits.maxFailures
   const isSpent = (failures >= most || ending.isFinal === true) && attempt.item.kind !== 'compensate' && attempt.item.kind !== 'settle'
+  if (isSpent && !(await discardUnasked(attempt))) return 'lost'
   const answer = await attempt.parts.writer.finish(attempt.holder, attempt.item.epoch, {
     status: isSpent ? 'failed' : 'pending', isFailure: true, error: JSON.stringify(ending.error), delayMs: delayMs(failures, itemRetry),
   })

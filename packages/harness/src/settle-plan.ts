@@ -38,5 +38,5 @@ export function planSettle(action: ActionRow, tool: AnyTool | undefined, rules: 
     if (tool.verify) return { kind: 'verify' }
     if (mayRecall && tool.undo) return { kind: 'recall', waits: !(tool.concurrent || tool.precondition) }
   }
-  return { kind: 'ask', why: action.effect === 'idempotent' ? 'the receiver may have forgotten the key' : 'the tool cannot tell whether it happened' }
+  return { kind: 'ask', why: action.effect === 'idempotent' ? 'the receiver may have forgotten the key, or the yes to this call has run out' : 'the tool cannot tell whether it happened' }
 }

@@ -160,7 +160,8 @@ async function recall(job: Job): Promise<Settled | undefined> {
     attempt.park({ kind: 'lost' })
     return { kind: 'parked' }
   }
-  if (outcome === 'key_expired') job.isKeyExpired = true
+  // Without a yes that still holds it is not sent again: verified, or a person is asked.
+  if (outcome === 'key_expired' || outcome === 'approval') job.isKeyExpired = true
   if (outcome !== 'sent') return undefined
   const input = decode(job.action.args)
   const sent = await executeSend(attempt, { tool, key: job.action.key, input, attempt: job.action.attempt }, intended)

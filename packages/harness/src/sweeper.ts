@@ -4,7 +4,7 @@
  * included, so a sweeper that reaches Postgres but not the queue loses it.
  */
 import { limits, PawlError, waitMs } from '@pawl/core'
-import { dropStream, forgetDispatch, freeLeases, holdSweeper, leaveSweeper, listAbandonedStreams, listOpenRuns, listUndelivered, removeSilentWorkers, wakeItems } from '@pawl/ledger'
+import { dropStream, expireApprovals, forgetDispatch, freeLeases, holdSweeper, leaveSweeper, listAbandonedStreams, listOpenRuns, listUndelivered, removeSilentWorkers, wakeItems } from '@pawl/ledger'
 import { BoardRuns } from './board-runs.ts'
 import { channelOf, dispatchRun, type DispatchParts } from './dispatch.ts'
 import type { Log } from './parts.ts'
@@ -64,6 +64,7 @@ export class Sweeper {
   async cycle(): Promise<void> {
     const { ledger, queue } = this.parts
     await freeLeases(ledger, null, this.timings.leaseMs)
+    await expireApprovals(ledger)
     await wakeItems(ledger, null)
     if (!(await queue.checkMarker())) {
       const lost = await forgetDispatch(ledger, null)

@@ -10,7 +10,7 @@ export type Strike = 'crash' | 'freeze' | 'stall' | 'throw'
 const shares: Readonly<Record<FailpointName, number>> = {
   'before-claim': 0.02, 'after-claim': 0.04, 'before-intent': 0.03, 'after-intent': 0.06, 'before-send': 0.06, 'after-answer': 0.08, 'after-completion': 0.04,
   'before-finish': 0.06, 'after-finish': 0.04, 'between-undos': 0.6, 'before-settle': 0.05, 'before-seal': 0.5,
-  'after-decision': 0.12, 'after-turn': 0.12,
+  'after-decision': 0.12, 'after-turn': 0.12, 'before-request': 0.05, 'after-request': 0.05,
 }
 const mostPerItem = 4
 /** One finalizer among many items, one undo among many calls: what becomes of them must occur as well. */
