@@ -284,6 +284,7 @@ function pawl.request_approval(p_run uuid, p_seq integer, p_epoch integer, p_cal
 function pawl.resume_run(p_run uuid, p_actor text) returns TABLE(outcome text, status text, reopened integer) language plpgsql volatile;
 function pawl.row_origin(p_xid xid) returns text language plpgsql volatile;
 function pawl.seal_run(p_run uuid, p_stream integer, p_digest text) returns TABLE(outcome text, total integer) language plpgsql volatile;
+function pawl.set_budget(p_run uuid, p_budget jsonb, p_item_budget jsonb, p_actor text, p_note text) returns TABLE(outcome text, status text) language plpgsql volatile;
 function pawl.settle_action(p_run uuid, p_seq integer, p_epoch integer, p_key text, p_verdict text, p_result text, p_undo text, p_by text, p_wait_ms integer) returns SETOF pawl.actions language plpgsql volatile;
 function pawl.settle_action_json(p_run uuid, p_seq integer, p_epoch integer, p_key text, p_verdict text, p_result text, p_undo text, p_by text, p_wait_ms integer) returns TABLE(action json) language sql volatile;
 function pawl.stage_action(p_run uuid, p_seq integer, p_epoch integer, p_call json) returns TABLE(outcome text, action json) language plpgsql volatile;

@@ -75,7 +75,7 @@ describe('who may do what', () => {
     const id = newId()
     const routes: [string, string][] = [
       ['GET', '/v1/runs'], ['POST', '/v1/runs'], ['GET', `/v1/runs/${id}`], ['GET', `/v1/runs/${id}/items`], ['GET', `/v1/runs/${id}/items/1`], ['GET', `/v1/runs/${id}/actions`], ['GET', `/v1/runs/${id}/events`],
-      ...['pause', 'resume', 'cancel', 'compensate', 'actions/1/settle', 'items/1/resume', 'items/1/fail'].map((path): [string, string] => ['POST', `/v1/runs/${id}/${path}`]), ['GET', '/v1/inbox'], ['GET', '/metrics'],
+      ...['pause', 'budget', 'resume', 'cancel', 'compensate', 'actions/1/settle', 'items/1/resume', 'items/1/fail'].map((path): [string, string] => ['POST', `/v1/runs/${id}/${path}`]), ['GET', '/v1/inbox'], ['GET', '/metrics'],
     ]
     for (const [method, path] of routes) {
       for (const headers of [{}, as('wrong')]) {
@@ -197,7 +197,7 @@ describe('operations', () => {
     const { body } = await ask(open.url, 'GET', '/openapi.json')
     expect(body['openapi']).toBe('3.1.0')
     expect(Object.keys(body['paths'] as object).toSorted((a, b) => (a < b ? -1 : 1))).toEqual([
-      '/v1/inbox', '/v1/runs', '/v1/runs/{run}', '/v1/runs/{run}/actions', '/v1/runs/{run}/actions/{action}/settle', '/v1/runs/{run}/cancel', '/v1/runs/{run}/compensate', '/v1/runs/{run}/events',
+      '/v1/inbox', '/v1/runs', '/v1/runs/{run}', '/v1/runs/{run}/actions', '/v1/runs/{run}/actions/{action}/settle', '/v1/runs/{run}/budget', '/v1/runs/{run}/cancel', '/v1/runs/{run}/compensate', '/v1/runs/{run}/events',
       '/v1/runs/{run}/items', '/v1/runs/{run}/items/{seq}', '/v1/runs/{run}/items/{seq}/brief', '/v1/runs/{run}/items/{seq}/fail', '/v1/runs/{run}/items/{seq}/resume', '/v1/runs/{run}/pause', '/v1/runs/{run}/questions/{question}/answer', '/v1/runs/{run}/resume',
     ])
     const page = await fetch(`${open.url}/docs`)

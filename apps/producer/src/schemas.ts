@@ -1,5 +1,5 @@
 /** What requests may hold; strict, so that a misspelt member is named and not ignored. */
-import { doubtAnswers } from '@pawl/client'
+import { budgetFields, doubtAnswers } from '@pawl/client'
 import { FAILURE_POLICIES } from '@pawl/core'
 import { z } from 'zod'
 
@@ -10,11 +10,13 @@ export const startFields = {
   labels: z.record(z.string(), z.string()).optional(),
   policy: z.strictObject({
     onFailure: z.enum(FAILURE_POLICIES).optional(), maxFailures: z.number().int().min(1).optional(), maxConcurrency: z.number().int().min(1).optional(),
+    budget: budgetFields.run, itemBudget: budgetFields.item,
   }).optional(),
 }
 
 export const startBody = z.strictObject({ ...startFields, items: z.array(z.strictObject({ key: z.string(), payload: z.unknown().optional() })).optional() })
 export const verbBody = z.strictObject({ reason: z.string().max(2_000).optional() })
+export const budgetBody = z.strictObject({ ...budgetFields, note: z.string().max(2_000).optional() })
 export const settleBody = z.strictObject({
   answer: z.enum(doubtAnswers), result: z.unknown().optional(), attempt: z.number().int().min(1), evidence: z.number().int().min(0), note: z.string().max(2_000).optional(),
 })

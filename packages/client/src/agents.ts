@@ -1,5 +1,6 @@
 /** What the client needs to know of an agent, and finding the one that is asked for. An agent made with `defineAgent` fits. */
 import { PawlError, type FailurePolicy } from '@pawl/core'
+import type { BudgetLimits } from '@pawl/ledger'
 import type { ToolMap } from '@pawl/tools'
 import type { z } from 'zod'
 
@@ -12,7 +13,7 @@ export interface AgentContract<I = unknown, P = unknown> {
   split?(input: I): unknown
   /** A loop says what its model is told; any other `run` says nothing. */
   readonly run?: unknown
-  readonly policy?: { readonly onFailure?: FailurePolicy; readonly maxFailures?: number; readonly maxConcurrency?: number }
+  readonly policy?: { readonly onFailure?: FailurePolicy; readonly maxFailures?: number; readonly maxConcurrency?: number; readonly budget?: BudgetLimits; readonly itemBudget?: BudgetLimits }
 }
 
 // oxlint-disable-next-line typescript/no-explicit-any -- agents kept together have existential types

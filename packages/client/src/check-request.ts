@@ -14,7 +14,7 @@ export interface EncodedItem {
 /** The ledger's text columns take neither NUL nor lone surrogates; replaced silently, two keys would become one. */
 const isKeepable = (text: string): boolean => !text.includes('\u0000') && !/\p{Surrogate}/u.test(text)
 
-function firstIssue(what: string, error: z.ZodError): string {
+export function firstIssue(what: string, error: z.ZodError): string {
   const issue = error.issues[0]
   return `${[what, ...(issue?.path ?? [])].join('.')}: ${issue?.message ?? 'does not fit'}`
 }
@@ -83,11 +83,11 @@ export function checkLabels(labels: Readonly<Record<string, string>> = {}): Read
   return labels
 }
 
-const requestedPolicy = z.strictObject({ onFailure: runPolicy.shape.onFailure, maxFailures: runPolicy.shape.maxFailures, maxConcurrency: runPolicy.shape.maxConcurrency })
+const requestedPolicy = z.strictObject({ onFailure: runPolicy.shape.onFailure, maxFailures: runPolicy.shape.maxFailures, maxConcurrency: runPolicy.shape.maxConcurrency, budget: runPolicy.shape.budget, itemBudget: runPolicy.shape.itemBudget })
 
 export function mergePolicy(agent: ChosenAgent, policy: RunPolicyRequest = {}): RunPolicy {
   const parsed = requestedPolicy.safeParse({ ...agent.contract?.policy, ...policy })
-  if (!parsed.success) throw new PawlError('BAD_POLICY', `${firstIssue('policy', parsed.error)}. Known: onFailure (hold, complete, compensate), maxFailures, maxConcurrency.`)
+  if (!parsed.success) throw new PawlError('BAD_POLICY', `${firstIssue('policy', parsed.error)}. Known: onFailure (hold, complete, compensate), maxFailures, maxConcurrency, budget, itemBudget (turns, tokens, cost, wallMs).`)
   return parsed.data
 }
 

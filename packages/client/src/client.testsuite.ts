@@ -252,6 +252,15 @@ export function describeClient(name: string, open: () => Promise<Opened>): void 
       expect(await client.resume(id)).toMatchObject({ reopened: 2, status: 'running' })
     })
 
+    test('a budget is given with the start and changed later, member by member, by name; one that is none is refused', async () => {
+      const { id } = await client.startRun('stock', 1, { items: [{ key: 'a', payload: { sku: 'a' } }], policy: { budget: { tokens: 1_000 } } })
+      expect(await client.setBudget(id, { run: { turns: 9 }, item: { cost: 1.5 }, note: 'longer' })).toMatchObject({ dryRun: false, runId: id })
+      expect((await client.getRun(id)).policy).toMatchObject({ budget: { tokens: 1_000, turns: 9 }, itemBudget: { cost: 1.5 } })
+      expect((await client.listEvents(id)).at(-1)).toMatchObject({ kind: 'run.budget', actor, data: { budget: { turns: 9 }, itemBudget: { cost: 1.5 }, note: 'longer' } })
+      for (const wrong of [{}, { run: {} }, { run: { tokens: 0 } }, { item: { token: 5 } as object }]) expect((await refused(client.setBudget(id, wrong))).message).toMatch(/budget|run|item/)
+      expect((await refused(client.setBudget(newId(), { run: { turns: 1 } }))).code).toBe('NOT_FOUND')
+    })
+
     test('a dry run says what would happen and changes nothing', async () => {
       const { runId, actionId, seq } = await doubtful(0)
       const before = [await client.getRun(runId), await client.listEvents(runId)]

@@ -1,7 +1,8 @@
 /** `PawlClient`: what a calling service needs, the same against the ledger and over HTTP. Both pass `client.testsuite.ts`. */
 import type { ActionStatus, BlockedReason, ItemKind, ItemStatus, RunStatus } from '@pawl/core'
-import type { OpenTransaction } from '@pawl/ledger'
+import type { BudgetLimits, OpenTransaction } from '@pawl/ledger'
 import type { AgentContract } from './agents.ts'
+import type { BudgetRequest } from './set-budget.ts'
 import type { Action, BriefView, InboxItem, Item, Preview, Question, Run, RunEvent, StartedRun, VerbAnswer } from './wire.ts'
 
 export interface ItemSeed<P = unknown> {
@@ -16,6 +17,10 @@ export interface RunPolicyRequest {
   readonly onFailure?: 'hold' | 'complete' | 'compensate' | undefined
   readonly maxFailures?: number | undefined
   readonly maxConcurrency?: number | undefined
+  /** What the models of the run may spend, all its items together: turns, tokens, cost, wallMs. Spent, its items block with `budget`. */
+  readonly budget?: BudgetLimits | undefined
+  /** The same for each item; overrides what its loop says. */
+  readonly itemBudget?: BudgetLimits | undefined
 }
 
 export interface StartOptions<P = unknown> {
@@ -110,6 +115,8 @@ export interface PawlClient {
   resume(runId: string, options?: VerbOptions): Promise<VerbAnswer | Preview>
   cancel(runId: string, options?: VerbOptions): Promise<VerbAnswer | Preview>
   compensate(runId: string, options?: VerbOptions): Promise<VerbAnswer | Preview>
+  /** Other limits for what its models may spend; those not named stay. Items that wait for it go on. */
+  setBudget(runId: string, request: BudgetRequest): Promise<VerbAnswer>
   /** What waits for a person. */
   inbox(filter?: PageOptions & { runId?: string | undefined }): Promise<Page<InboxItem>>
   /** A person's word about an action in doubt. */

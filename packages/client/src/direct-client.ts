@@ -7,6 +7,7 @@ import type { PawlClient, StartOptions } from './contract.ts'
 import { actionOf, inboxOf, itemOf, runOf } from './from-ledger.ts'
 import { defaultStreamAliveMs, namespacePattern, requireRun, unknownItem, unknownRun, type Parts } from './parts.ts'
 import { cancel, compensate, pause, resume } from './run-verbs.ts'
+import { setBudget } from './set-budget.ts'
 import { releaseItem, settle } from './settle.ts'
 import { showBrief } from './show-brief.ts'
 import { startRun } from './start-run.ts'
@@ -80,6 +81,7 @@ export function createDirectClient(options: DirectOptions): PawlClient {
       return await listEvents(ledger, runId, filter)
     },
     watch: (runId, given) => watchRun(() => readRun(runId), given),
+    setBudget: (runId, request) => setBudget(parts, runId, request),
     pause: (runId) => pause(parts, runId),
     resume: (runId, given = {}) => resume(parts, runId, given),
     cancel: (runId, given = {}) => cancel(parts, runId, given),

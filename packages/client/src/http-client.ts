@@ -51,6 +51,7 @@ export function createHttpClient(options: HttpOptions): PawlClient {
     resume: (runId, given) => verb('resume', runId, given),
     cancel: (runId, given) => verb('cancel', runId, given),
     compensate: (runId, given) => verb('compensate', runId, given),
+    setBudget: (runId, request) => ask(verbAnswerSchema, 'POST', `${run(runId)}/budget`, { body: request }),
     inbox: (filter) => ask(pageSchema(inboxSchema), 'GET', '/v1/inbox', { query: filter }),
     settle: async (runId, actionId, settlement) => await ask(actionSchema, 'POST', `${run(runId)}/actions/${actionId}/settle`, { body: { ...settlement, result: toWire(settlement.result) } }),
     answer: (runId, questionId, value) => ask(questionSchema, 'POST', `${run(runId)}/questions/${questionId}/answer`, { body: { answer: toWire(value) } }),

@@ -3,6 +3,7 @@ export type {
   BriefRequest, DoubtSettlement, ItemSeed, Page, PageOptions, PawlClient, Progress, RunPolicyRequest, StartOptions, StreamHeader, VerbOptions,
 } from './contract.ts'
 export { createClient, type ClientOptions } from './create-client.ts'
+export { budgetFields, type BudgetRequest } from './set-budget.ts'
 export type { DirectOptions } from './direct-client.ts'
 export type { HttpOptions } from './http-client.ts'
 export {

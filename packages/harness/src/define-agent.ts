@@ -3,6 +3,7 @@
  * calls already in the ledger return at once, so it may be killed anywhere.
  */
 import { PawlError, type FailurePolicy } from '@pawl/core'
+import type { BudgetLimits } from '@pawl/ledger'
 import type { Tool, ToolMap } from '@pawl/tools'
 import type { z } from 'zod'
 
@@ -64,6 +65,10 @@ export interface AgentPolicy {
     /** Who started the run may not say yes to its calls. */
     readonly notByRequester?: boolean
   }
+  /** What the models of one run may spend, all its items together. Spent, its items block with `budget` until a person raises it. */
+  readonly budget?: BudgetLimits
+  /** The same for each item; overrides what its loop says. */
+  readonly itemBudget?: BudgetLimits
 }
 
 export interface RunTally {

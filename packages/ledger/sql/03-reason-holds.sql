@@ -1,7 +1,7 @@
 -- reason_holds: does what an item waits for still stand? Called with the item's row locked.
 -- in_doubt: an action of the item (for a settler: of the run) is still in doubt. key: the owner of the key has not settled it.
 -- question: nobody has answered the one it was parked for. approval: everything it was parked for is still unanswered, and in time: one answer is enough to go on
--- with, and a request that ran out is asked anew. Its detail names them: {"approvals": [id, …]}. Every other reason is lifted by a person only.
+-- with, and a request that ran out is asked anew. budget: no limit of the run's policy leaves more room than what was used up; {"scope": run | item, "what", "limit", "used"}. Its detail names them: {"approvals": [id, …]}. Every other reason is lifted by a person only.
 create or replace function pawl.reason_holds(p_run uuid, p_seq integer, p_reason text, p_detail text) returns boolean
 language plpgsql as $$
 declare
@@ -24,6 +24,9 @@ begin
     if owner.status in ('started', 'in_doubt', 'awaiting_approval') then return true; end if;
     -- One that itself waits for a key may wait for ours: it is not waited for, and its refused call is taken over.
     return owner.status in ('failed', 'discarded') and (owner.item_status in ('pending', 'in_progress') or (owner.item_status = 'blocked' and owner.blocked_reason <> 'key'));
+  elsif p_reason = 'budget' then
+    return coalesce((select (r.policy -> case when p_detail::json ->> 'scope' = 'run' then 'budget' else 'itemBudget' end ->> (p_detail::json ->> 'what'))::numeric
+      from pawl.runs r where r.id = p_run), (p_detail::json ->> 'limit')::numeric) <= (p_detail::json ->> 'used')::numeric;
   elsif p_reason = 'question' then
     return exists (select 1 from pawl.questions q where q.run_id = p_run and q.id = (p_detail::json ->> 'question')::bigint and q.status = 'open');
   end if;

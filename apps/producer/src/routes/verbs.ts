@@ -3,7 +3,7 @@ import { actionSchema, actionToWire, fromWire, inboxSchema, inboxToWire, itemSch
 import { z } from 'zod'
 import type { Services } from '../app.ts'
 import { addRoute, type App } from '../route.ts'
-import { answerBody, dryRunQuery, numberText, pageQuery, releaseBody, runParams, settleBody, verbBody } from '../schemas.ts'
+import { answerBody, budgetBody, dryRunQuery, numberText, pageQuery, releaseBody, runParams, settleBody, verbBody } from '../schemas.ts'
 
 const summaries = {
   resume: 'Let a run go on; failed and cancelled items go round again. Nothing committed is repeated.',
@@ -25,6 +25,11 @@ export function addVerbRoutes(app: App, services: Services): void {
       handle: async ({ c, params, query, body, pawl }) => c.json(await pawl[verb](params.run, { dryRun: query.dryRun === 'true', reason: body.reason })),
     })
   }
+  addRoute(app, services, {
+    method: 'post', path: '/v1/runs/{run}/budget', scope: 'operate', summary: 'Give a run, or each of its items, other limits for what models may spend. Items that wait for it go on.',
+    params: runParams, body: budgetBody, answer: { description: 'Set.', schema: verbAnswerSchema },
+    handle: async ({ c, params, body, pawl }) => c.json(await pawl.setBudget(params.run, body)),
+  })
   addRoute(app, services, {
     method: 'get', path: '/v1/inbox', scope: 'read', summary: 'What waits for a person, with the answers it takes now.',
     query: z.strictObject({ ...pageQuery, runId: z.string().optional() }),

@@ -1,6 +1,6 @@
 import { APICallError } from '@ai-sdk/provider'
 import { newRunId, NotApplied } from '@pawl/core'
-import { pauseRun, releaseItem, resumeRun } from '@pawl/ledger'
+import { pauseRun, releaseItem, resumeRun, setBudget } from '@pawl/ledger'
 import { defineTool } from '@pawl/tools'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -229,6 +229,37 @@ test('watchers see the running turn; a stream that breaks is asked for again and
   expect([await resultOf(runId), await world.applied('streamed'), model.asked(item, 1), (await turnsOf(runId)).length]).toEqual(['streamed', 1, 2, 2])
   const told = deltas.map(({ delta }) => (delta.kind === 'text' ? delta.text : `<${delta.kind}>`)).join('')
   expect(told).toBe('half an ans<again>I call it.<call>streamed')
+})
+
+const endless = (turn: number): ScriptedTurn => (turn < 5 ? { calls: [{ tool: 'keyed', input: { subject: `endless.${turn}` } }] } : { text: 'five turns' })
+
+test('an item whose turns are used up blocks with its budget, before the model is asked; raised, it goes on where it was', async () => {
+  const { runId, item } = await start(endless, { agent: 'frugal' })
+  const blocked = await world.blocked(runId, 'budget')
+  expect(JSON.parse(blocked.blocked_detail ?? '{}')).toEqual({ scope: 'item', what: 'turns', limit: 2, used: 2 })
+  expect([model.asked(item), blocked.failures]).toEqual([2, 0])
+  // Input 60 fresh and 40 cached, output 10: micros per turn.
+  expect(Number((await turnsOf(runId))[0]?.cost_micros)).toBe(60 * 3 + 40 * 1 + 10 * 15)
+  expect((await setBudget(world.workers.ledger, runId, { budget: null, itemBudget: { turns: 10 } }, { actor: 'ann', note: 'it is worth it' })).outcome).toBe('set')
+  await world.workers.runIs(runId)
+  expect([await resultOf(runId), model.asked(item)]).toEqual(['five turns', 5])
+  expect((await world.rows('select kind, actor, data from pawl.events where run_id = $1 and kind = $2', [runId, 'run.budget']))).toEqual([{ kind: 'run.budget', actor: 'ann', data: { itemBudget: { turns: 10 }, note: 'it is worth it' } }])
+})
+
+test('a run’s budget holds for all its items together; raising it beside an item that parks loses nothing', async () => {
+  const { runId, item } = await start(endless, { policy: { budget: { tokens: 220 } } })
+  await world.blocked(runId, 'budget')
+  expect(model.asked(item)).toBe(2)
+  // Too little: it still holds.
+  await setBudget(world.workers.ledger, runId, { budget: { tokens: 219 }, itemBudget: null }, { actor: 'ann' })
+  expect((await world.item(runId)).blocked_reason).toBe('budget')
+  await releaseItem(world.workers.ledger, runId, 1, 'resume', { actor: 'ann' })
+  world.workers.touch(runId)
+  await until('it blocked again, without asking', async () => Number((await world.rows(`select count(*)::integer as n from pawl.events where run_id = $1 and kind = 'item.blocked'`, [runId]))[0]?.n) === 2)
+  expect(model.asked(item)).toBe(2)
+  await setBudget(world.workers.ledger, runId, { budget: { tokens: 10_000 }, itemBudget: null }, { actor: 'ann' })
+  await world.workers.runIs(runId)
+  expect(await resultOf(runId)).toBe('five turns')
 })
 
 test('the pins of an agent that thinks are its model and the digest of its instructions', () => {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Ledger } from '../connect.ts'
-import type { RunPolicy } from '../rows.ts'
+import type { BudgetLimits, RunPolicy } from '../rows.ts'
 import { arrayOf, runVerbOnce } from './run-verb.ts'
 import type { Holder } from './settle.ts'
 
@@ -73,6 +73,11 @@ export type RunVerbAnswer = z.infer<typeof verbOutcome>
 
 /** `pause_run`: paused | wrong_state | missing. */
 export const pauseRun = (ledger: Ledger, runId: string, actor: string): Promise<RunVerbAnswer> => runVerbOnce(ledger, 'pause_run', [runId, actor], verbOutcome)
+
+/** `set_budget`: set | missing. Null leaves a side as it is. Items that waited for what now has room are pending. */
+export const setBudget = (ledger: Ledger, runId: string, limits: { budget: BudgetLimits | null; itemBudget: BudgetLimits | null }, by: { actor: string; note?: string | null }): Promise<RunVerbAnswer> =>
+  runVerbOnce(ledger, 'set_budget', [runId, jsonOf(limits.budget), jsonOf(limits.itemBudget), by.actor, by.note ?? null], verbOutcome)
+const jsonOf = (value: object | null): string | null => value && JSON.stringify(value)
 
 /** `resume_run`: resumed | wrong_state | missing, with the number of items sent round again. */
 export const resumeRun = (ledger: Ledger, runId: string, actor: string): Promise<RunVerbAnswer & { reopened: number }> =>

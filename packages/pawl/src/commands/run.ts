@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { addRunActions } from './run-actions.ts'
 import { addRunBrief } from './run-brief.ts'
+import { addRunBudget } from './run-budget.ts'
 import { addRunItems } from './run-items.ts'
 import { addRunList } from './run-list.ts'
 import { addRunShow } from './run-show.ts'
@@ -19,4 +20,5 @@ export function addRun(parent: Command): void {
   addRunActions(run)
   addRunBrief(run)
   addRunVerbs(run)
+  addRunBudget(run)
 }
