@@ -46,6 +46,8 @@ const undoable: readonly MatrixTool[] = ['keyed', 'lookup', 'tx']
 export const cellsOf = (tool: MatrixTool): readonly Cell[] => [
   ...everywhere.map((at): Cell => ({ kind: 'work', tool, at, does: 'kill' })),
   { kind: 'split', tool, at: 'before-seal', does: 'kill' },
+  { kind: 'think', tool, at: 'after-decision', does: 'kill' },
+  { kind: 'think', tool, at: 'after-turn', does: 'kill' },
   ...(undoable.includes(tool) ? [...aroundTheCall, 'between-undos', 'before-settle'] as const : []).map((at): Cell => ({ kind: 'compensate', tool, at, does: 'kill' })),
   { kind: 'work', tool, at: 'before-send', does: 'stop' },
   { kind: 'work', tool, at: 'after-answer', does: 'stop' },
@@ -79,6 +81,8 @@ function rightOf({ kind, tool, at, does }: Cell): Right {
   const effects = tool === 'read' ? 0 : 1
   if (tool === 'tx') return { effects, receipts: 0, isAsked: false }
   if (does === 'loseAck') return { effects, receipts: 1, isAsked: false }
+  // The first intent is durable with the turn: whether its request had left when the process died is a race.
+  if (at === 'after-turn') return { effects, receipts: undefined, isAsked: tool === 'opaque' ? undefined : false }
   const isAnswered = at === 'after-answer'
   const isOpen = at === 'after-intent' || at === 'before-send' || at === 'before-settle' || isAnswered
   const mayRepeat = tool === 'read' || tool === 'keyed' || tool === 'keyedSlow'
