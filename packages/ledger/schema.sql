@@ -250,7 +250,7 @@ function pawl.add_items(p_run uuid, p_seq integer, p_epoch integer, p_keys text[
 function pawl.add_refusal(p_run uuid, p_key text, p_token uuid, p_error text) returns text language plpgsql volatile;
 function pawl.advance_run(p_run uuid, OUT run_status text, OUT made boolean) returns record language plpgsql volatile;
 function pawl.answer_doubt(p_run uuid, p_action bigint, p_attempt integer, p_evidence integer, p_answer text, p_result text, p_undo text, p_actor text, p_note text) returns TABLE(outcome text, action json) language plpgsql volatile;
-function pawl.answer_question(p_run uuid, p_question bigint, p_answer text, p_actor text) returns TABLE(outcome text, question json) language plpgsql volatile;
+function pawl.answer_question(p_run uuid, p_question bigint, p_answer text, p_actor text, p_note text) returns TABLE(outcome text, question json) language plpgsql volatile;
 function pawl.append_items(p_run uuid, p_stream integer, p_keys text[], p_payloads text[]) returns TABLE(outcome text, duplicates text[]) language plpgsql volatile;
 function pawl.ask_question(p_run uuid, p_seq integer, p_epoch integer, p_key text, p_question text, p_schema text) returns TABLE(outcome text, question json) language plpgsql volatile;
 function pawl.block_item(p_run uuid, p_seq integer, p_epoch integer, p_reason text, p_detail text) returns text language plpgsql volatile;

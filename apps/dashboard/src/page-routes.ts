@@ -71,7 +71,7 @@ export function pageRoutes(parts: PageParts): Hono<PageEnv> {
 function addVerbs(app: Hono<PageEnv>, { pawl, rules, base, log, frame }: PageParts): void {
   const show = async (c: PageContext, verb: Verb, run: Run, notice?: string): Promise<Response> => {
     const preview = verb === 'pause' ? undefined : await pawl[verb](run.id, { dryRun: true })
-    if (preview?.dryRun === false) throw new PawlError('BAD_ANSWER', 'The producer acted when it was asked what it would do. Run both in the same version.', 'retry')
+    if (preview?.dryRun === false) throw new PawlError('PRODUCER_ACTED', 'The producer acted when it was asked what it would do. Run both in the same version.', 'retry')
     const page = await frame(c)
     return c.html(verbPage(notice === undefined ? page : { ...page, notice }, verb, run, preview), notice === undefined ? 200 : 409)
   }
@@ -134,9 +134,10 @@ function addInbox(app: Hono<PageEnv>, { pawl, rules, base, log, frame }: PagePar
     requireRole(c, 'operate')
     const id = c.req.param('run')
     const { question } = check(questionParam, c.req.param())
-    const { answer, run } = check(questionForm, await textFields(c))
-    log.info({ user: c.get('session').name, run: id, question }, 'answered')
-    return await answered(c, run, `question-${id}-${question}`, `Recorded: question ${question} is answered.`, () => pawl.answer(id, question, jsonOf(answer, 'answer')))
+    const { answer, note, run } = check(questionForm, await textFields(c))
+    const by = c.get('session').name
+    log.info({ user: by, run: id, question }, 'asked for')
+    return await answered(c, run, `question-${id}-${question}`, `Recorded: question ${question} is answered.`, () => pawl.answer(id, question, jsonOf(answer, 'answer'), { note: signed(note, by) }))
   })
 
   app.post('/inbox/runs/:run/items/:seq', async (c) => {

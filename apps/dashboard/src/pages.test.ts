@@ -1,5 +1,7 @@
 /** The pages agree with the ledger, show its text as text, and answer what waits. */
+import { askQuestion, blockItem } from '@pawl/ledger'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { claim } from '../../../packages/ledger/src/stage.testsuite.ts'
 import { Browser, disguised, evil, hiddenFields, openGround, seedRun, type Ground, type Scene } from './ground.testsuite.ts'
 
 let ground: Ground
@@ -120,6 +122,29 @@ describe('a run', () => {
     expect(reply.status).toBe(409)
     expect(words(reply.text)).toContain('Not done: the run is now cancelled')
     expect((await ground.direct.getRun(scene.runId)).status).toBe('cancelled')
+  })
+})
+
+describe('a question of an agent', () => {
+  test('is shown with what it takes, answered with a word of who did, and refused by the member that does not fit', async () => {
+    const { runId } = await seedRun(ground.stage)
+    const by = await claim(ground.stage, runId, 7)
+    const { question } = await askQuestion(ground.stage.ledger, by, { key: '1', text: `Pay ${evil} and ${disguised}?`, answerSchema: '{"type":"object","properties":{"cents":{"type":"integer"}},"required":["cents"]}' })
+    await blockItem(ground.stage.ledger, by, 'question', { question: question?.id })
+    const [inbox, path] = [`/inbox?run=${runId}`, `/inbox/runs/${runId}/questions/${question?.id}`]
+    const text = await page(inbox)
+    expect(text).not.toContain(evil)
+    for (const expected of ['The agent asks', 'U+202E', '"cents"', 'the first answer stands']) expect(words(text)).toContain(expected)
+    const refused = await olga.submit(inbox, path, { answer: '{"cents":"many"}' })
+    expect(refused.status).toBe(422)
+    expect(words(refused.text)).toMatch(/answer\.cents: .*BAD_ANSWER/)
+    expect((await olga.submit(inbox, path, { answer: 'ten' })).status).toBe(400)
+    const fields = hiddenFields(await page(inbox), path)
+    expect((await olga.submit(inbox, path, { answer: '{"cents":10}', note: 'asked Bob' })).status).toBe(303)
+    expect((await ground.direct.listEvents(runId, { limit: 1_000 })).find((event) => event.kind === 'question.answered')).toMatchObject({ itemSeq: 7, data: { note: 'asked Bob (by olga)' } })
+    const late = await olga.send('POST', path, new URLSearchParams({ ...fields, answer: '{"cents":11}' }))
+    expect(late.status).toBe(409)
+    expect(words(late.text)).toContain('was answered by dashboard at 2')
   })
 })
 

@@ -18,7 +18,7 @@ export const actionParam = z.object({ action: whole })
 export const verbForm = z.object({ seen: z.string(), reason: text })
 export const answerForm = z.object({ answer: z.enum(['happened', 'did_not', 'abandon']), attempt: whole, evidence: whole, result: z.string().optional(), note: text, run: text })
 export const questionParam = z.object({ question: whole })
-export const questionForm = z.object({ answer: z.string(), run: text })
+export const questionForm = z.object({ answer: z.string(), note: text, run: text })
 export const releaseForm = z.object({ verb: z.enum(['resume', 'fail']), newCalls: z.string().optional(), note: text, run: text })
 
 /** Throws `BAD_REQUEST` naming the field. */

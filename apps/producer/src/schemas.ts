@@ -20,7 +20,7 @@ export const budgetBody = z.strictObject({ ...budgetFields, note: z.string().max
 export const settleBody = z.strictObject({
   answer: z.enum(doubtAnswers), result: z.unknown().optional(), attempt: z.number().int().min(1), evidence: z.number().int().min(0), note: z.string().max(2_000).optional(),
 })
-export const answerBody = z.strictObject({ answer: z.unknown() })
+export const answerBody = z.strictObject({ answer: z.unknown(), note: z.string().max(2_000).optional() })
 export const releaseBody = z.strictObject({ note: z.string().max(2_000).optional(), newCalls: z.boolean().optional() })
 
 const number = z.string().regex(/^\d{1,15}$/, 'must be a whole number').transform(Number)

@@ -2,16 +2,17 @@
 import { checkAnswer, encode, limits, PawlError } from '@pawl/core'
 import { answerQuestion, getQuestion, wakeItems, type QuestionView } from '@pawl/ledger'
 import { questionOf } from './from-ledger.ts'
-import { requireRun, type Parts } from './parts.ts'
+import { checkReason, requireRun, type Parts } from './parts.ts'
 import type { Question } from './wire.ts'
 
-export async function answer(parts: Parts, runId: string, questionId: number, value: unknown): Promise<Question> {
+export async function answer(parts: Parts, runId: string, questionId: number, value: unknown, given: { note?: string | undefined } = {}): Promise<Question> {
+  const note = checkReason(given.note, 'note')
   await requireRun(parts, runId)
   const asked = await getQuestion(parts.ledger, runId, questionId)
   if (asked === undefined) throw unknownQuestion(runId, questionId)
   // Somebody else was first: that is what the caller has to know, whatever the answer looks like.
   if (asked.status !== 'answered') checkAnswer(asked.answerSchema, value)
-  const { outcome } = await answerQuestion(parts.ledger, runId, questionId, { value: encode(value, { what: 'answer', maxBytes: limits.answerBytes }), actor: parts.actor })
+  const { outcome } = await answerQuestion(parts.ledger, runId, questionId, { value: encode(value, { what: 'answer', maxBytes: limits.answerBytes }), actor: parts.actor, note })
   const after = await getQuestion(parts.ledger, runId, questionId)
   if (outcome === 'missing' || after === undefined) throw unknownQuestion(runId, questionId)
   if (outcome === 'taken') throw taken(after)

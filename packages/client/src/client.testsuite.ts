@@ -345,11 +345,11 @@ export function describeClient(name: string, open: () => Promise<Opened>): void 
         expect(await refused(client.answer(runId, questionId, value))).toMatchObject({ code: 'BAD_ANSWER', message: expect.stringContaining(path) as string, details: { path } })
       }
       expect((await client.inbox({ runId })).entries).toEqual(entries)
-      const answered = await client.answer(runId, questionId, { amount: 7 })
+      const answered = await client.answer(runId, questionId, { amount: 7 }, { note: 'asked Bob' })
       expect(answered).toMatchObject({ id: questionId, status: 'answered', answer: { amount: 7 }, answeredBy: actor, answeredAt: expect.any(Date) as Date })
       expect((await client.getItem(runId, seq)).status).toBe('pending')
       expect((await client.inbox({ runId })).entries).toEqual([])
-      expect((await client.listEvents(runId)).find((event) => event.kind === 'question.answered')).toMatchObject({ actor, itemSeq: seq, data: { question: questionId } })
+      expect((await client.listEvents(runId)).find((event) => event.kind === 'question.answered')).toMatchObject({ actor, itemSeq: seq, data: { question: questionId, note: 'asked Bob' } })
     })
 
     test('a question is answered once: the loser is told who was first and when, whatever the answer looks like', async () => {

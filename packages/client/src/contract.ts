@@ -125,7 +125,7 @@ export interface PawlClient {
    * A person's answer to a question of an agent, as plain JSON; checked against the question's JSON Schema before it is written (`BAD_ANSWER` names the
    * member). Answered once: whoever is later is told who was first, and when (`QUESTION_ANSWERED`).
    */
-  answer(runId: string, questionId: number, value: unknown): Promise<Question>
+  answer(runId: string, questionId: number, value: unknown, options?: { note?: string | undefined }): Promise<Question>
   /** A person lets one blocked item go on, or ends it. `newCalls`: what a diverged item asks for now are new calls. */
   releaseItem(runId: string, seq: number, verb: 'resume' | 'fail', options?: { note?: string | undefined; newCalls?: boolean | undefined }): Promise<Item>
   close(): Promise<void>

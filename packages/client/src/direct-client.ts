@@ -92,7 +92,7 @@ export function createDirectClient(options: DirectOptions): PawlClient {
       return { ...page, entries: page.entries.map(inboxOf) }
     },
     settle: (runId, actionId, settlement) => settle(parts, runId, actionId, settlement),
-    answer: (runId, questionId, value) => answer(parts, runId, questionId, value),
+    answer: (runId, questionId, value, given) => answer(parts, runId, questionId, value, given),
     releaseItem: (runId, seq, verb, given = {}) => releaseItem(parts, runId, seq, verb, given),
     close: async () => options.close?.(),
   }

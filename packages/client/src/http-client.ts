@@ -54,7 +54,7 @@ export function createHttpClient(options: HttpOptions): PawlClient {
     setBudget: (runId, request) => ask(verbAnswerSchema, 'POST', `${run(runId)}/budget`, { body: request }),
     inbox: (filter) => ask(pageSchema(inboxSchema), 'GET', '/v1/inbox', { query: filter }),
     settle: async (runId, actionId, settlement) => await ask(actionSchema, 'POST', `${run(runId)}/actions/${actionId}/settle`, { body: { ...settlement, result: toWire(settlement.result) } }),
-    answer: (runId, questionId, value) => ask(questionSchema, 'POST', `${run(runId)}/questions/${questionId}/answer`, { body: { answer: toWire(value) } }),
+    answer: (runId, questionId, value, given = {}) => ask(questionSchema, 'POST', `${run(runId)}/questions/${questionId}/answer`, { body: { answer: toWire(value), note: given.note } }),
     releaseItem: (runId, seq, name, given = {}) => ask(itemSchema, 'POST', `${run(runId)}/items/${seq}/${name}`, { body: given }),
     close: async () => undefined,
   }

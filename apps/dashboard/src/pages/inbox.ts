@@ -84,6 +84,7 @@ function question(frame: Frame, query: InboxQuery, { question: asked, runId }: O
     ${mayAct(frame.session.role, 'operate') ? html`<form method="post" action="${frame.base}/inbox/runs/${runId}/questions/${asked.id}" class="answer">
       ${csrfField(frame.session)}${returnTo(query)}
       <label class="result">Your answer, as JSON<textarea name="answer" rows="3" spellcheck="false" required placeholder="${schema['type'] === 'boolean' ? 'true' : '{ }'}"></textarea></label>
+      <label>Note, for the record<input name="note" maxlength="1900" placeholder="optional"></label>
       <button class="main">Answer</button>
     </form>` : readOnly()}`
 }

@@ -49,7 +49,7 @@ export function addVerbRoutes(app: App, services: Services): void {
     method: 'post', path: '/v1/runs/{run}/questions/{question}/answer', scope: 'operate', summary: 'Answer a question of an agent. The inbox shows its JSON Schema.',
     params: runParams.extend({ question: numberText }), body: answerBody,
     answer: { description: 'The question with its answer.', schema: questionSchema },
-    handle: async ({ c, params, body, pawl }) => c.json(questionToWire(await pawl.answer(params.run, params.question, fromWire(body.answer)))),
+    handle: async ({ c, params, body, pawl }) => c.json(questionToWire(await pawl.answer(params.run, params.question, fromWire(body.answer), { note: body.note }))),
   })
   for (const verb of ['resume', 'fail'] as const) {
     addRoute(app, services, {

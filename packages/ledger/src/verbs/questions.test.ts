@@ -24,7 +24,7 @@ async function asking(): Promise<Claimed & { question: number }> {
 const park = (by: { question: number } & Claimed) => blockItem(stage.ledger, by, 'question', { question: by.question })
 const parkIn = (session: Session, by: { question: number } & Claimed) =>
   session.query('select pawl.block_item($1, $2, $3, $4, $5)', [by.runId, by.seq, by.epoch, 'question', JSON.stringify({ question: by.question })])
-const sayIn = (session: Session, by: { question: number } & Claimed) => session.query('select outcome from pawl.answer_question($1, $2, $3, $4)', [by.runId, by.question, 'true', 'ann'])
+const sayIn = (session: Session, by: { question: number } & Claimed) => session.query('select outcome from pawl.answer_question($1, $2, $3, $4, null)', [by.runId, by.question, 'true', 'ann'])
 
 test('asked again in the same words it is the same question; in other words, or for another kind of answer, nothing changes', async () => {
   const by = await asking()

@@ -20,6 +20,6 @@ const answered = z.discriminatedUnion('outcome', [
 ])
 
 /** `answer_question`: the first answer stands; `taken` has it. The answer must have been checked against the question's schema. */
-export async function answerQuestion(ledger: Ledger, runId: string, questionId: number, answer: { value: string; actor: string }): Promise<z.infer<typeof answered>> {
-  return await runVerbOnce(ledger, 'answer_question', [runId, questionId, answer.value, answer.actor], answered, { retryForMs: 5_000 })
+export async function answerQuestion(ledger: Ledger, runId: string, questionId: number, answer: { value: string; actor: string; note?: string | null }): Promise<z.infer<typeof answered>> {
+  return await runVerbOnce(ledger, 'answer_question', [runId, questionId, answer.value, answer.actor, answer.note ?? null], answered, { retryForMs: 5_000 })
 }

@@ -28,8 +28,8 @@ export const writeTools = [
   pawlTool({
     name: 'answer', title: 'Answer a question', level: 'operate', isDestructive: true, isIdempotent: true,
     description: 'Answers a question of an agent, as the inbox lists it. The answer must fit its JSON Schema. The first answer stands; a later one is told whose it was.',
-    input: z.strictObject({ run, question: z.number().int().describe('The id of the question.'), answer: z.unknown().describe('A JSON value that fits answerSchema.') }),
-    run: async (client, input) => questionToWire(await client.answer(input.run, input.question, fromWire(input.answer))),
+    input: z.strictObject({ run, question: z.number().int().describe('The id of the question.'), answer: z.unknown().describe('A JSON value that fits answerSchema.'), note }),
+    run: async (client, input) => questionToWire(await client.answer(input.run, input.question, fromWire(input.answer), { note: input.note })),
   }),
   pawlTool({
     name: 'settle', title: 'Say what became of a call', level: 'operate', isDestructive: true,
