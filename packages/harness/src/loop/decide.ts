@@ -103,7 +103,7 @@ const isRateLimit = (error: unknown): boolean => APICallError.isInstance(error) 
 
 /** A provider's answer says so itself; what never became an answer (a reset, a deadline, a broken stream) passes. A mistake of ours does not. */
 function isPassing(error: unknown): boolean {
-  if (APICallError.isInstance(error)) return error.isRetryable || error.statusCode === undefined || [408, 409, 429].includes(error.statusCode) || error.statusCode >= 500
+  if (APICallError.isInstance(error)) return error.isRetryable || error.statusCode === undefined || error.statusCode < 400 || [408, 409, 429].includes(error.statusCode) || error.statusCode >= 500
   const name = error instanceof Error ? error.name : ''
   return !name.startsWith('AI_') || name === 'AI_EmptyResponseBodyError' || name === 'AI_JSONParseError' || name === 'AI_InvalidResponseDataError'
 }
