@@ -154,6 +154,16 @@ export const mutants = [
     test: at(`${ledger}/verbs/claim-items.test.ts`, 'a batch claim that waited for one item brings the journal of another as it is now'),
   },
   {
+    name: 'the model is asked again for a recorded turn', breaks: 'a decision is made twice, worded anew, and its calls are others',
+    edits: [edit(`${harness}/loop/loop.ts`, 'const recorded = this.attempt.journal.turn(n)\n', 'const recorded = undefined as { decision: string } | undefined\n')],
+    test: at(`${harness}/loop/loop.test.ts`, 'a recorded turn whose calls were not begun is carried out from the record'),
+  },
+  {
+    name: 'an intent beside a turn that was not written', breaks: 'a call is sent for a decision the ledger does not have',
+    edits: [edit(`${ledger}/flush.ts`, ' and f.turns = (select count(*) from t where t.run_id = f.run_id and t.item_seq = f.seq)', '')],
+    test: at(`${ledger}/flush.test.ts`, 'a turn that another backend of the same holder writes'),
+  },
+  {
     name: 'park in a plain statement', breaks: 'an item that parks while its answer arrives sleeps for ever',
     edits: [
       edit(`${sql}/block-item.sql`, '  holds := pawl.reason_holds(p_run, p_seq, p_reason, p_detail);\n', ''),

@@ -114,7 +114,7 @@ test('a recorded turn whose calls were not begun is carried out from the record:
   await fault.struck
   await until('the turn is durable', async () => (await turnsOf(runId)).length === 2)
   const decided = JSON.parse((await turnsOf(runId))[1]!.decision) as { calls: { key: string; input: { note: string } }[] }
-  await world.workers.runIs(runId)
+  await world.workers.runIs(runId, undefined, 20_000)
   const made = (await world.actions(runId)).filter((action) => action.turn === 2)
   expect(new Map(made.map((action) => [action.key, (JSON.parse(action.args) as { note: string }).note]))).toEqual(new Map(decided.calls.map((call) => [call.key, call.input.note])))
   expect(model.asked(item)).toBe(4)

@@ -65,8 +65,17 @@ export const invariants: readonly Invariant[] = [
         from pawl.runs r where ${ofRun('r.id')} and r.started_at is not null and r.items_total <> (select count(*) from pawl.items i where i.run_id = r.id and i.kind = 'work')
       union all select r.id, 'next_seq', r.next_seq, (select max(i.seq) from pawl.items i where i.run_id = r.id) from pawl.runs r
         where ${ofRun('r.id')} and r.next_seq <= (select max(i.seq) from pawl.items i where i.run_id = r.id)
+      union all select i.run_id, 'tokens_used of item ' || i.seq, i.tokens_used::double precision, coalesce(t.tokens, 0)::double precision from pawl.items i
+        left join lateral (select sum(x.input_tokens + x.output_tokens) as tokens from pawl.turns x where x.run_id = i.run_id and x.item_seq = i.seq) t on true
+        where ${ofRun('i.run_id')} and i.tokens_used <> coalesce(t.tokens, 0)
       union all select a.run_id, 'sends of ' || a.key, a.sends, a.attempt from pawl.actions a where ${ofRun('a.run_id')} and (a.sends <> a.attempt or a.refused > a.sends
         or (a.sends < 1 and a.status not in ('awaiting_approval', 'rejected', 'staged', 'discarded')))`,
+  },
+  {
+    invariant: 3, name: 'turn-before-its-calls', sentence: 'A call that a model decided names a turn that is recorded, and an item’s turns are numbered without a gap.',
+    sql: `select a.run_id, a.item_seq, a.key, a.turn from pawl.actions a where ${ofRun('a.run_id')} and a.turn is not null
+        and not exists (select 1 from pawl.turns t where t.run_id = a.run_id and t.item_seq = a.item_seq and t.n = a.turn)
+      union all select t.run_id, t.item_seq, null, max(t.n) from pawl.turns t where ${ofRun('t.run_id')} group by t.run_id, t.item_seq having max(t.n) <> count(*) or min(t.n) <> 1`,
   },
   {
     invariant: 12, name: 'ended-once', sentence: 'An ended run has no live item, and each ending has exactly one closing event.',
