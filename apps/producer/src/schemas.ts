@@ -11,6 +11,7 @@ export const startFields = {
   policy: z.strictObject({
     onFailure: z.enum(FAILURE_POLICIES).optional(), maxFailures: z.number().int().min(1).optional(), maxConcurrency: z.number().int().min(1).optional(),
     budget: budgetFields.run, itemBudget: budgetFields.item,
+    approval: z.strictObject({ expiresMs: z.number().int().min(1).optional(), notByRequester: z.boolean().optional() }).optional(),
   }).optional(),
 }
 
@@ -21,6 +22,9 @@ export const settleBody = z.strictObject({
   answer: z.enum(doubtAnswers), result: z.unknown().optional(), attempt: z.number().int().min(1), evidence: z.number().int().min(0), note: z.string().max(2_000).optional(),
 })
 export const answerBody = z.strictObject({ answer: z.unknown(), note: z.string().max(2_000).optional() })
+const shownCalls = z.array(z.strictObject({ actionId: z.number().int(), digest: z.string().max(200) })).max(1_000).optional()
+export const decisionsBody = z.strictObject({ approve: shownCalls, reject: shownCalls, note: z.string().max(2_000).optional() })
+export const decisionBody = z.strictObject({ digest: z.string().max(200), note: z.string().max(2_000).optional() })
 export const releaseBody = z.strictObject({ note: z.string().max(2_000).optional(), newCalls: z.boolean().optional() })
 
 const number = z.string().regex(/^\d{1,15}$/, 'must be a whole number').transform(Number)

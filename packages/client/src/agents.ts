@@ -13,7 +13,7 @@ export interface AgentContract<I = unknown, P = unknown> {
   split?(input: I): unknown
   /** A loop says what its model is told; any other `run` says nothing. */
   readonly run?: unknown
-  readonly policy?: { readonly onFailure?: FailurePolicy; readonly maxFailures?: number; readonly maxConcurrency?: number; readonly budget?: BudgetLimits; readonly itemBudget?: BudgetLimits }
+  readonly policy?: { readonly onFailure?: FailurePolicy; readonly maxFailures?: number; readonly maxConcurrency?: number; readonly budget?: BudgetLimits; readonly itemBudget?: BudgetLimits; readonly approval?: { readonly expiresMs?: number; readonly notByRequester?: boolean } }
 }
 
 // oxlint-disable-next-line typescript/no-explicit-any -- agents kept together have existential types

@@ -83,11 +83,15 @@ export function checkLabels(labels: Readonly<Record<string, string>> = {}): Read
   return labels
 }
 
-const requestedPolicy = z.strictObject({ onFailure: runPolicy.shape.onFailure, maxFailures: runPolicy.shape.maxFailures, maxConcurrency: runPolicy.shape.maxConcurrency, budget: runPolicy.shape.budget, itemBudget: runPolicy.shape.itemBudget })
+const requestedPolicy = z.strictObject({ onFailure: runPolicy.shape.onFailure, maxFailures: runPolicy.shape.maxFailures, maxConcurrency: runPolicy.shape.maxConcurrency, approval: runPolicy.shape.approval,
+  budget: runPolicy.shape.budget, itemBudget: runPolicy.shape.itemBudget })
 
 export function mergePolicy(agent: ChosenAgent, policy: RunPolicyRequest = {}): RunPolicy {
-  const parsed = requestedPolicy.safeParse({ ...agent.contract?.policy, ...policy })
-  if (!parsed.success) throw new PawlError('BAD_POLICY', `${firstIssue('policy', parsed.error)}. Known: onFailure (hold, complete, compensate), maxFailures, maxConcurrency, budget, itemBudget (turns, tokens, cost, wallMs).`)
+  const own = agent.contract?.policy
+  // Whoever starts a run may tighten who approves it, and not loosen it.
+  const approval = own?.approval || policy.approval ? { approval: { ...own?.approval, ...policy.approval, ...(own?.approval?.notByRequester ? { notByRequester: true } : {}) } } : {}
+  const parsed = requestedPolicy.safeParse({ ...own, ...policy, ...approval })
+  if (!parsed.success) throw new PawlError('BAD_POLICY', `${firstIssue('policy', parsed.error)}. Known: onFailure (hold, complete, compensate), maxFailures, maxConcurrency, approval (expiresMs, notByRequester), budget, itemBudget (turns, tokens, cost, wallMs).`)
   return parsed.data
 }
 

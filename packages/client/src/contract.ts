@@ -3,7 +3,7 @@ import type { ActionStatus, BlockedReason, ItemKind, ItemStatus, RunStatus } fro
 import type { BudgetLimits, OpenTransaction } from '@pawl/ledger'
 import type { AgentContract } from './agents.ts'
 import type { BudgetRequest } from './set-budget.ts'
-import type { Action, BriefView, InboxItem, Item, Preview, Question, Run, RunEvent, StartedRun, VerbAnswer } from './wire.ts'
+import type { Action, ApprovalDecision, BriefView, InboxItem, Item, Preview, Question, Run, RunEvent, StartedRun, VerbAnswer } from './wire.ts'
 
 export interface ItemSeed<P = unknown> {
   /** Unique in its run, 1 to 300 characters. */
@@ -21,6 +21,12 @@ export interface RunPolicyRequest {
   readonly budget?: BudgetLimits | undefined
   /** The same for each item; overrides what its loop says. */
   readonly itemBudget?: BudgetLimits | undefined
+  readonly approval?: {
+    /** How long a request for a person's yes waits, in milliseconds. */
+    readonly expiresMs?: number | undefined
+    /** Who starts the run may not say yes to its calls. What the agent's policy asks for cannot be switched off here. */
+    readonly notByRequester?: boolean | undefined
+  } | undefined
 }
 
 export interface StartOptions<P = unknown> {
@@ -92,6 +98,19 @@ export interface DoubtSettlement {
   readonly note?: string | undefined
 }
 
+/** A call exactly as the inbox showed it. */
+export interface ShownCall {
+  readonly actionId: number
+  readonly digest: string
+}
+
+export interface ApprovalDecisions {
+  readonly approve?: readonly ShownCall[] | undefined
+  readonly reject?: readonly ShownCall[] | undefined
+  /** Kept with the decision; an agent whose call is rejected reads it. */
+  readonly note?: string | undefined
+}
+
 export interface PawlClient {
   startRun<I, P>(agent: AgentContract<I, P>, input: I, options?: StartOptions<P>): Promise<StartedRun>
   startRun(agent: string, input: unknown, options?: StartOptions): Promise<StartedRun>
@@ -126,6 +145,17 @@ export interface PawlClient {
    * member). Answered once: whoever is later is told who was first, and when (`QUESTION_ANSWERED`).
    */
   answer(runId: string, questionId: number, value: unknown, options?: { note?: string | undefined }): Promise<Question>
+  /**
+   * A person's yes to a call, bound to what was shown: another call under the same action is refused (`APPROVAL_CHANGED`). Decided once: whoever is
+   * later is told who was first, and when (`APPROVAL_DECIDED`). Of a list each entry says what became of it, and nothing is thrown for one.
+   */
+  approve(runId: string, call: ShownCall, options?: { note?: string | undefined }): Promise<ApprovalDecision>
+  approve(runId: string, calls: readonly ShownCall[], options?: { note?: string | undefined }): Promise<readonly ApprovalDecision[]>
+  /** A person's no: the call is never sent, and the agent gets `Rejected`. */
+  reject(runId: string, call: ShownCall, options?: { note?: string | undefined }): Promise<ApprovalDecision>
+  reject(runId: string, calls: readonly ShownCall[], options?: { note?: string | undefined }): Promise<readonly ApprovalDecision[]>
+  /** Yes to some and no to others at once. A call in both refuses the whole (`BAD_DECISION`). */
+  decideApprovals(runId: string, decisions: ApprovalDecisions): Promise<readonly ApprovalDecision[]>
   /** A person lets one blocked item go on, or ends it. `newCalls`: what a diverged item asks for now are new calls. */
   releaseItem(runId: string, seq: number, verb: 'resume' | 'fail', options?: { note?: string | undefined; newCalls?: boolean | undefined }): Promise<Item>
   close(): Promise<void>

@@ -3,6 +3,8 @@ import { PawlError, waitMs } from '@pawl/core'
 import { getItem, getRun, listActions, listEvents, listInbox, listItems, listRuns, type Ledger } from '@pawl/ledger'
 import type { AnyAgentContract } from './agents.ts'
 import { answer } from './answer.ts'
+import { decide } from './approve.ts'
+import { approvalVerbs } from './approval-verbs.ts'
 import type { PawlClient, StartOptions } from './contract.ts'
 import { actionOf, inboxOf, itemOf, runOf } from './from-ledger.ts'
 import { defaultStreamAliveMs, namespacePattern, requireRun, unknownItem, unknownRun, type Parts } from './parts.ts'
@@ -93,6 +95,7 @@ export function createDirectClient(options: DirectOptions): PawlClient {
     },
     settle: (runId, actionId, settlement) => settle(parts, runId, actionId, settlement),
     answer: (runId, questionId, value, given) => answer(parts, runId, questionId, value, given),
+    ...approvalVerbs((runId, decisions) => decide(parts, runId, decisions)),
     releaseItem: (runId, seq, verb, given = {}) => releaseItem(parts, runId, seq, verb, given),
     close: async () => options.close?.(),
   }

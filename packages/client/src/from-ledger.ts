@@ -38,6 +38,7 @@ export const questionOf = (view: QuestionView): Question => ({ ...view, answerSc
 export function inboxOf(entry: InboxEntry): InboxItem {
   switch (entry.kind) {
     case 'in_doubt': return { ...entry, action: actionOf(entry.action), answers: [...entry.answers] }
+    case 'approval': return { ...entry, approval: { ...entry.approval, args: valueOf(entry.approval.args), argsText: entry.approval.args } }
     case 'question': return { ...entry, question: questionOf(entry.question) }
     case 'blocked': return { ...entry, detail: valueOf(entry.detail), verbs: [...entry.verbs] }
   }

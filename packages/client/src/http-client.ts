@@ -2,8 +2,9 @@
 import { PawlError } from '@pawl/core'
 import { z } from 'zod'
 import type { AnyAgentContract } from './agents.ts'
+import { approvalVerbs } from './approval-verbs.ts'
 import type { ItemSeed, PawlClient, StartOptions } from './contract.ts'
-import { actionSchema, briefSchema, eventSchema, inboxSchema, itemSchema, pageSchema, previewSchema, questionSchema, runSchema, startedSchema, toWire, verbAnswerSchema } from './wire.ts'
+import { actionSchema, approvalDecisionSchema, briefSchema, eventSchema, inboxSchema, itemSchema, pageSchema, previewSchema, questionSchema, runSchema, startedSchema, toWire, verbAnswerSchema } from './wire.ts'
 import { watchRun } from './watch-run.ts'
 
 export interface HttpOptions {
@@ -55,6 +56,7 @@ export function createHttpClient(options: HttpOptions): PawlClient {
     inbox: (filter) => ask(pageSchema(inboxSchema), 'GET', '/v1/inbox', { query: filter }),
     settle: async (runId, actionId, settlement) => await ask(actionSchema, 'POST', `${run(runId)}/actions/${actionId}/settle`, { body: { ...settlement, result: toWire(settlement.result) } }),
     answer: (runId, questionId, value, given = {}) => ask(questionSchema, 'POST', `${run(runId)}/questions/${questionId}/answer`, { body: { answer: toWire(value), note: given.note } }),
+    ...approvalVerbs(async (runId, decisions) => (await ask(z.object({ decisions: z.array(approvalDecisionSchema) }), 'POST', `${run(runId)}/approvals`, { body: decisions })).decisions),
     releaseItem: (runId, seq, name, given = {}) => ask(itemSchema, 'POST', `${run(runId)}/items/${seq}/${name}`, { body: given }),
     close: async () => undefined,
   }

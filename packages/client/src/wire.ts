@@ -2,7 +2,7 @@
  * What a caller sees, and how it travels: one schema per thing, the type of the direct client and the parser of the HTTP client.
  * Values the ledger keeps losslessly (Date, BigInt, Map, bytes) have no JSON; they travel as `{ "$encoded": text }` in the ledger's own codec.
  */
-import { ACTION_STATUSES, BLOCKED_REASONS, decode, EFFECTS, encode, ITEM_KINDS, ITEM_STATUSES, PawlError, QUESTION_STATUSES, RUN_STATUSES } from '@pawl/core'
+import { ACTION_STATUSES, APPROVAL_STATUSES, BLOCKED_REASONS, decode, EFFECTS, encode, ITEM_KINDS, ITEM_STATUSES, PawlError, QUESTION_STATUSES, RUN_STATUSES } from '@pawl/core'
 import { z } from 'zod'
 
 const envelope = '$encoded'
@@ -70,6 +70,27 @@ export const questionSchema = z.object({
 })
 export type Question = z.infer<typeof questionSchema>
 
+export const approvalSchema = z.object({
+  runId: z.string(), id: count,
+  /** With the digest, what a decision names. */
+  actionId: count,
+  /** Of tool, version and arguments as shown here. */
+  digest: z.string(),
+  itemSeq: count, tool: z.string(), toolVersion: z.string(), effect: z.enum(EFFECTS), key: z.string(), args: value,
+  /** The arguments as they are kept, letter for letter. */
+  argsText: z.string(),
+  irreversible: z.boolean(), isStaged: z.boolean(), sends: count, status: z.enum(APPROVAL_STATUSES), requestedAt: at, expiresAt: at,
+})
+export type Approval = z.infer<typeof approvalSchema>
+
+export const approvalDecisionSchema = z.object({
+  actionId: count,
+  /** `approved`, `rejected`: now, by this request. Else nothing was changed, and why. */
+  outcome: z.enum(['approved', 'rejected', 'missing', 'changed', 'decided', 'expired', 'void', 'requester']),
+  tool: z.string().nullable(), digest: z.string().nullable(), status: z.enum(APPROVAL_STATUSES).nullable(), decidedBy: z.string().nullable(), decidedAt: at.nullable(), note: z.string().nullable(),
+})
+export type ApprovalDecision = z.infer<typeof approvalDecisionSchema>
+
 export const doubtAnswers = ['happened', 'did_not', 'abandon'] as const
 export const releaseVerbs = ['resume', 'fail'] as const
 
@@ -78,6 +99,7 @@ export const inboxSchema = z.discriminatedUnion('kind', [
     kind: z.literal('in_doubt'), runId: z.string(), agent: z.string(), itemSeq: count, itemKey: z.string(), action: actionSchema,
     answers: z.array(z.enum(doubtAnswers)), answerableAt: at.nullable(),
   }),
+  z.object({ kind: z.literal('approval'), runId: z.string(), agent: z.string(), itemSeq: count, itemKey: z.string(), attempts: count, approval: approvalSchema }),
   z.object({ kind: z.literal('question'), runId: z.string(), agent: z.string(), itemSeq: count, itemKey: z.string(), question: questionSchema }),
   z.object({
     kind: z.literal('blocked'), runId: z.string(), agent: z.string(), itemSeq: count, itemKey: z.string(), itemKind: z.enum(ITEM_KINDS),
@@ -164,6 +186,7 @@ export const questionToWire = (question: Question) => ({ ...question, answer: to
 export const inboxToWire = (entry: InboxItem) => {
   switch (entry.kind) {
     case 'in_doubt': return { ...entry, action: actionToWire(entry.action) }
+    case 'approval': return { ...entry, approval: { ...entry.approval, args: toWire(entry.approval.args) } }
     case 'question': return { ...entry, question: questionToWire(entry.question) }
     case 'blocked': return entry
   }

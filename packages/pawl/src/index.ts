@@ -1,6 +1,6 @@
 /** What users install: everything they write agents and services with. Ready-made tools, and adapters for MCP servers and the AI SDK, are under `pawl/tools` (each part alone: `pawl/tools/*`). */
 export {
-  createClient, type Action, type AgentContract, type ClientOptions, type DoubtSettlement, type InboxItem, type Item, type Page, type PawlClient, type Preview, type Question,
+  createClient, type Action, type AgentContract, type Approval, type ApprovalDecision, type ClientOptions, type DoubtSettlement, type InboxItem, type Item, type Page, type PawlClient, type Preview, type Question,
   type Progress, type Run, type RunEvent, type StartedRun, type StartOptions, type StreamHeader, type VerbAnswer,
 } from '@pawl/client'
 export { NotApplied, PawlError, Rejected, ToolFailed } from '@pawl/core'

@@ -8,6 +8,7 @@ import { empty, linkWith, pager, reasons, shortId, when, words } from './parts.t
 import { showValue, visible, type Html } from './visible.ts'
 
 type Doubt = Extract<InboxItem, { kind: 'in_doubt' }>
+type OpenApproval = Extract<InboxItem, { kind: 'approval' }>
 type OpenQuestion = Extract<InboxItem, { kind: 'question' }>
 type Blocked = Extract<InboxItem, { kind: 'blocked' }>
 
@@ -26,6 +27,7 @@ export interface Refusal {
 export function entryId(entry: InboxItem): string {
   switch (entry.kind) {
     case 'in_doubt': return `action-${entry.runId}-${entry.action.id}`
+    case 'approval': return `approval-${entry.runId}-${entry.approval.id}`
     case 'question': return `question-${entry.runId}-${entry.question.id}`
     case 'blocked': return `item-${entry.runId}-${entry.itemSeq}`
   }
@@ -47,7 +49,7 @@ function card(frame: Frame, query: InboxQuery, entry: InboxItem, isMarked: boole
   const runHref = `${frame.base}/runs/${entry.runId}`
   return html`<article class="card entry${isMarked ? ' marked' : ''}" id="${entryId(entry)}">
     <p class="crumbs"><a href="${runHref}">${visible(entry.agent)} ${shortId(entry.runId)}</a> / <a href="${runHref}/items/${entry.itemSeq}">${entry.itemSeq} ${visible(entry.itemKey)}</a></p>
-    ${entry.kind === 'in_doubt' ? doubt(frame, query, entry) : entry.kind === 'question' ? question(frame, query, entry) : blocked(frame, query, entry)}
+    ${entry.kind === 'in_doubt' ? doubt(frame, query, entry) : entry.kind === 'approval' ? approval(entry) : entry.kind === 'question' ? question(frame, query, entry) : blocked(frame, query, entry)}
   </article>`
 }
 
@@ -74,6 +76,15 @@ function doubt(frame: Frame, query: InboxQuery, { action, answers, answerableAt,
 
 const choice = (value: string, answers: readonly string[], name: string, effect: string): Html =>
   html`<label class="choice"><input type="radio" name="answer" value="${value}" required${answers.includes(value) ? '' : ' disabled'}><span><b>${name}</b><br>${effect}</span></label>`
+
+function approval({ approval: asked, runId }: OpenApproval): Html {
+  return html`<h2>May ${visible(asked.tool)} be called?</h2>
+    <p>It is <b>${asked.effect}</b>${asked.irreversible ? html`, and <b>nothing takes it back</b>` : ''}${asked.isStaged ? ', held back to the end of the run' : ''}. It was not sent; the item waits and holds no worker. Asked ${when(asked.requestedAt)}, until ${asked.expiresAt.toISOString()}.</p>
+    <h3>Arguments, as they will be sent</h3><pre>${visible(asked.argsText)}</pre>
+    <p class="quiet">A yes is for exactly this call, used once:</p>
+    <pre>npx pawl approve ${runId} ${asked.actionId} --digest ${asked.digest}
+npx pawl reject ${runId} ${asked.actionId} --digest ${asked.digest}</pre>`
+}
 
 function question(frame: Frame, query: InboxQuery, { question: asked, runId }: OpenQuestion): Html {
   const { $schema: _dialect, ...schema } = asked.answerSchema

@@ -1,9 +1,9 @@
 /** What operators do: stop and resume runs, answer what a machine may not decide. */
-import { actionSchema, actionToWire, fromWire, inboxSchema, inboxToWire, itemSchema, itemToWire, pageSchema, previewSchema, questionSchema, questionToWire, verbAnswerSchema } from '@pawl/client'
+import { actionSchema, actionToWire, approvalDecisionSchema, fromWire, inboxSchema, inboxToWire, itemSchema, itemToWire, pageSchema, previewSchema, questionSchema, questionToWire, verbAnswerSchema } from '@pawl/client'
 import { z } from 'zod'
 import type { Services } from '../app.ts'
 import { addRoute, type App } from '../route.ts'
-import { answerBody, budgetBody, dryRunQuery, numberText, pageQuery, releaseBody, runParams, settleBody, verbBody } from '../schemas.ts'
+import { answerBody, budgetBody, decisionBody, decisionsBody, dryRunQuery, numberText, pageQuery, releaseBody, runParams, settleBody, verbBody } from '../schemas.ts'
 
 const summaries = {
   resume: 'Let a run go on; failed and cancelled items go round again. Nothing committed is repeated.',
@@ -45,6 +45,20 @@ export function addVerbRoutes(app: App, services: Services): void {
     answer: { description: 'The action as it is now.', schema: actionSchema },
     handle: async ({ c, params, body, pawl }) => c.json(actionToWire(await pawl.settle(params.run, params.action, { ...body, result: fromWire(body.result) }))),
   })
+  addRoute(app, services, {
+    method: 'post', path: '/v1/runs/{run}/approvals', scope: 'operate', summary: 'Say yes or no to calls that wait for it, each exactly as it was shown. No other is touched.',
+    params: runParams, body: decisionsBody,
+    answer: { description: 'What became of each.', schema: z.object({ decisions: z.array(approvalDecisionSchema) }) },
+    handle: async ({ c, params, body, pawl }) => c.json({ decisions: await pawl.decideApprovals(params.run, body) }),
+  })
+  for (const verb of ['approve', 'reject'] as const) {
+    addRoute(app, services, {
+      method: 'post', path: `/v1/runs/{run}/actions/{action}/${verb}`, scope: 'operate', summary: verb === 'approve' ? 'Say yes to one call, exactly as it was shown.' : 'Say no to one call: it is never sent, and the agent is told.',
+      params: runParams.extend({ action: numberText }), body: decisionBody,
+      answer: { description: 'The decision.', schema: approvalDecisionSchema },
+      handle: async ({ c, params, body, pawl }) => c.json(await pawl[verb](params.run, { actionId: params.action, digest: body.digest }, { note: body.note })),
+    })
+  }
   addRoute(app, services, {
     method: 'post', path: '/v1/runs/{run}/questions/{question}/answer', scope: 'operate', summary: 'Answer a question of an agent. The inbox shows its JSON Schema.',
     params: runParams.extend({ question: numberText }), body: answerBody,

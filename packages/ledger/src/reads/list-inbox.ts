@@ -1,9 +1,10 @@
-/** What waits for a person: actions in doubt, questions, and blocked items whose reason is not answered through one of these. Each says which answers it takes now. */
+/** What waits for a person: actions in doubt, calls that need a yes, questions, and blocked items whose reason is not answered through one of these. Each says which answers it takes now. */
 import { BLOCKED_REASONS, ITEM_KINDS, type BlockedReason, type ItemKind } from '@pawl/core'
 import { and, asc, eq, inArray, notInArray, sql, type SQL } from 'drizzle-orm'
 import { z } from 'zod'
 import type { Ledger } from '../connect.ts'
-import { actions, items, questions, runs } from '../schema.ts'
+import { actions, approvals, items, questions, runs } from '../schema.ts'
+import { approvalColumns, approvalView, type ApprovalView } from './approval-view.ts'
 import { readsOn } from './database.ts'
 import { questionColumns, questionView, type QuestionView } from './get-question.ts'
 import { actionView, shortActionColumns, type ActionView } from './list-actions.ts'
@@ -22,6 +23,18 @@ export interface InDoubt {
   /** Until `answerableAt` only "it happened" is taken: a late send could still follow a no. */
   readonly answers: readonly DoubtAnswer[]
   readonly answerableAt: Date | null
+}
+
+/** A call that is sent only after a person's yes; also while its item is still parking. */
+export interface OpenApproval {
+  readonly kind: 'approval'
+  readonly runId: string
+  readonly agent: string
+  readonly itemSeq: number
+  readonly itemKey: string
+  /** Attempts of the item so far. */
+  readonly attempts: number
+  readonly approval: ApprovalView
 }
 
 /** Asked by an agent, and not answered yet; also while its item is still parking. */
@@ -48,7 +61,7 @@ export interface BlockedItem {
   readonly verbs: readonly ReleaseVerb[]
 }
 
-export type InboxEntry = InDoubt | OpenQuestion | BlockedItem
+export type InboxEntry = InDoubt | OpenApproval | OpenQuestion | BlockedItem
 
 export interface InboxFilter extends PageRequest {
   /** Null: every namespace. */
@@ -57,15 +70,22 @@ export interface InboxFilter extends PageRequest {
 }
 
 /** In this order the inbox lists them; within a kind by run, then by number. */
-const kinds = ['in_doubt', 'question', 'blocked'] as const
+const kinds = ['in_doubt', 'approval', 'question', 'blocked'] as const
 type Place = readonly [InboxEntry['kind'], string, number]
 const place: z.ZodType<Place> = z.tuple([z.enum(kinds), z.uuid(), z.number().int()])
 type Lister = (ledger: Ledger, filter: InboxFilter, after: Place | undefined, most: number) => Promise<InboxEntry[]>
-const listers: Readonly<Record<InboxEntry['kind'], Lister>> = { in_doubt: listDoubts, question: listQuestions, blocked: listBlocked }
+const listers: Readonly<Record<InboxEntry['kind'], Lister>> = { in_doubt: listDoubts, approval: listApprovals, question: listQuestions, blocked: listBlocked }
 
-const numberOf = (entry: InboxEntry): number => (entry.kind === 'in_doubt' ? entry.action.id : entry.kind === 'question' ? entry.question.id : entry.itemSeq)
+function numberOf(entry: InboxEntry): number {
+  switch (entry.kind) {
+    case 'in_doubt': return entry.action.id
+    case 'approval': return entry.approval.id
+    case 'question': return entry.question.id
+    case 'blocked': return entry.itemSeq
+  }
+}
 
-/** Doubts first, then questions, then blocked items. */
+/** Doubts first, then calls that need a yes, then questions, then blocked items. */
 export async function listInbox(ledger: Ledger, filter: InboxFilter): Promise<Page<InboxEntry>> {
   const limit = limitOf(filter)
   const after = placeIn(filter, place)
@@ -95,6 +115,17 @@ async function listDoubts(ledger: Ledger, filter: InboxFilter, after: Place | un
   }))
 }
 
+/** In time only: a request that ran out is asked anew, and then it is here again. */
+async function listApprovals(ledger: Ledger, filter: InboxFilter, after: Place | undefined, most: number): Promise<OpenApproval[]> {
+  const rows = await readsOn(ledger).select({ ...approvalColumns, agent: runs.agent, itemKey: sql<string>`${items.key}`.as('item_key'), attempts: items.attempts })
+    .from(approvals).innerJoin(runs, eq(runs.id, approvals.runId)).innerJoin(actions, and(eq(actions.runId, approvals.runId), eq(actions.id, approvals.actionId)))
+    .innerJoin(items, and(eq(items.runId, approvals.runId), eq(items.seq, approvals.itemSeq))).where(and(
+      eq(approvals.status, 'open'), sql`${approvals.expiresAt} > clock_timestamp()`, ofRuns(filter),
+      after === undefined ? undefined : sql`(${approvals.runId}, ${approvals.id}) > (${after[1]}::text::uuid, ${after[2]}::bigint)`,
+    )).orderBy(asc(approvals.runId), asc(approvals.id)).limit(most)
+  return rows.map(({ agent, itemKey, attempts, ...row }) => ({ kind: 'approval', runId: row.runId, agent, itemSeq: row.itemSeq, itemKey, attempts, approval: approvalView(row) }))
+}
+
 /** Of live items only: what an ended item once asked needs no answer, unless the run is resumed. */
 async function listQuestions(ledger: Ledger, filter: InboxFilter, after: Place | undefined, most: number): Promise<OpenQuestion[]> {
   const rows = await readsOn(ledger).select({ ...questionColumns, agent: runs.agent, itemKey: sql<string>`${items.key}`.as('item_key') })
@@ -113,14 +144,14 @@ async function listBlocked(ledger: Ledger, filter: InboxFilter, after: Place | u
     runId: items.runId, agent: runs.agent, itemSeq: items.seq, itemKey: items.key, itemKind: items.kind, reason: items.blockedReason, detail: items.blockedDetail,
     attempts: items.attempts, failures: items.failures, unsettled: unsettled.as('unsettled'),
   }).from(items).innerJoin(runs, eq(runs.id, items.runId)).where(and(
-    eq(items.status, 'blocked'), notInArray(items.blockedReason, ['in_doubt', 'question']), ofRuns(filter),
+    eq(items.status, 'blocked'), notInArray(items.blockedReason, ['in_doubt', 'approval', 'question']), ofRuns(filter),
     after === undefined ? undefined : sql`(${items.runId}, ${items.seq}) > (${after[1]}::text::uuid, ${after[2]}::integer)`,
   )).orderBy(asc(items.runId), asc(items.seq)).limit(most)
   return rows.map(({ unsettled: isUnsettled, ...row }) => {
     const { itemKind, reason } = words.parse(row)
     // Of a compensation only the undo it waits for can be given up.
     const mayFail = !isUnsettled && itemKind !== 'settle' && (itemKind !== 'compensate' || reason === 'undo')
-    const verbs: ReleaseVerb[] = reason === 'approval' ? [] : mayFail ? ['resume', 'fail'] : ['resume']
+    const verbs: ReleaseVerb[] = mayFail ? ['resume', 'fail'] : ['resume']
     return { ...row, kind: 'blocked', itemKind, reason, verbs }
   })
 }

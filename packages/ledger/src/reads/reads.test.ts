@@ -106,7 +106,7 @@ describe('the inbox', () => {
     let cursor: string | undefined
     do {
       const page = await listInbox(ledger, { namespace: 'inbox', limit: 1, cursor })
-      for (const entry of page.entries) seen.push(`${entry.itemSeq} ${entry.kind === 'in_doubt' ? entry.answers.join() : entry.kind === 'question' ? entry.question.id : `${entry.reason} ${entry.verbs.join()}`}`)
+      for (const entry of page.entries) seen.push(`${entry.itemSeq} ${entry.kind === 'in_doubt' ? entry.answers.join() : entry.kind === 'approval' ? entry.approval.id : entry.kind === 'question' ? entry.question.id : `${entry.reason} ${entry.verbs.join()}`}`)
       cursor = page.cursor ?? undefined
     } while (cursor !== undefined)
     expect(seen).toEqual([`${first} happened`, `${second} happened,did_not,abandon`, `${third} crash_loop resume`, `${fourth} approval `])

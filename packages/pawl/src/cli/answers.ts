@@ -5,6 +5,7 @@ import type { Output } from './output.ts'
 import colors from 'picocolors'
 
 type Doubt = Extract<InboxItem, { kind: 'in_doubt' }>
+type OpenApproval = Extract<InboxItem, { kind: 'approval' }>
 type OpenQuestion = Extract<InboxItem, { kind: 'question' }>
 
 export function answersTo(entry: InboxItem): string[] {
@@ -12,6 +13,7 @@ export function answersTo(entry: InboxItem): string[] {
     return entry.verbs.map((verb) => `pawl run ${verb} ${entry.runId} --item ${entry.itemSeq}${verb === 'resume' && entry.reason === 'diverged' ? ' --new-calls' : ''}`)
   }
   if (entry.kind === 'question') return [`pawl answer ${entry.runId} ${entry.question.id} '<JSON>'`]
+  if (entry.kind === 'approval') return ['approve', 'reject'].map((verb) => `pawl ${verb} ${entry.runId} ${entry.approval.actionId} --digest ${entry.approval.digest}`)
   const { action } = entry
   const seen = `--attempt ${action.attempt} --evidence ${action.evidence.length}`
   const flags = { happened: action.appliedEvidence === null ? "--happened --result '<JSON>'" : '--happened', did_not: '--did-not', abandon: '--abandon' }
@@ -19,10 +21,11 @@ export function answersTo(entry: InboxItem): string[] {
 }
 
 export function showEntry(out: Output, entry: InboxItem): void {
-  const reason = entry.kind === 'in_doubt' ? 'in doubt' : entry.kind === 'question' ? 'question' : `blocked: ${entry.reason}`
+  const reason = entry.kind === 'in_doubt' ? 'in doubt' : entry.kind === 'approval' ? 'approval' : entry.kind === 'question' ? 'question' : `blocked: ${entry.reason}`
   const kind = entry.kind === 'blocked' && entry.itemKind !== 'work' ? `${entry.itemKind} ` : ''
   out.line(`${colors.yellow(reason)}  ${colors.bold(plain(entry.agent))}  run ${entry.runId}  ${kind}item ${entry.itemSeq} ${plain(entry.itemKey)}`)
   if (entry.kind === 'in_doubt') showDoubt(out, entry)
+  else if (entry.kind === 'approval') showApproval(out, entry)
   else if (entry.kind === 'question') showQuestion(out, entry)
   else if (entry.detail !== null && entry.detail !== undefined) out.line(`  why       ${short(entry.detail, 300)}`)
   for (const command of answersTo(entry)) out.line(`  ${colors.cyan(command)}`)
@@ -38,6 +41,15 @@ export function showDoubt(out: Output, { action, answers, answerableAt }: Doubt)
   for (const [i, entry] of evidence.entries()) out.line(`  ${(i === 0 ? 'evidence' : '').padEnd(10)}${entry}`)
   if (action.appliedEvidence !== null) out.line(`  its result came late and proves that it happened: ${short(action.appliedEvidence, 500)}`)
   else if (!answers.includes('did_not') && answerableAt !== null) out.line(`  "it did not" is taken from ${time(answerableAt)} UTC on: until then a late send could still follow`)
+}
+
+/** The call as it will be sent, to the letter. */
+export function showApproval(out: Output, { approval, attempts }: OpenApproval): void {
+  const what = [approval.effect, ...(approval.irreversible ? ['cannot be undone'] : []), ...(approval.isStaged ? ['held back to the end of the run'] : [])].join(', ')
+  out.line(`  call      ${plain(approval.tool)}@${plain(approval.toolVersion)} (${what}), action ${approval.actionId}, not sent yet; attempts of the item ${attempts}`)
+  out.line(`  key       ${plain(approval.key)}`)
+  out.line(`  args      ${plain(approval.argsText)}`)
+  out.line(`  asked     ${time(approval.requestedAt)} UTC, until ${time(approval.expiresAt)} UTC`)
 }
 
 export function showQuestion(out: Output, { question }: OpenQuestion): void {

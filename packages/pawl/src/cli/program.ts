@@ -1,6 +1,7 @@
 /** The command tree, and one way through it: parse, run, give back the exit code. Commander neither exits nor prints by itself. */
 import { Command } from 'commander'
 import { addAnswer } from '../commands/answer.ts'
+import { addApprove } from '../commands/approve.ts'
 import { addAudit } from '../commands/audit.ts'
 import { addChaos } from '../commands/chaos.ts'
 import { addDashboard } from '../commands/dashboard.ts'
@@ -54,6 +55,7 @@ function buildProgram(): Command {
   addInbox(program)
   addSettle(program)
   addAnswer(program)
+  addApprove(program)
   addMcp(program)
   program.commandsGroup('Look closer')
   addTools(program)

@@ -1,0 +1,59 @@
+/** A person's yes or no to calls exactly as they were shown. Nothing that was not shown is decided, and each call is decided once. */
+import { PawlError } from '@pawl/core'
+import { decideApprovals, wakeItems, type ApprovalDecided } from '@pawl/ledger'
+import type { ApprovalDecisions } from './contract.ts'
+import { checkReason, requireRun, type Parts } from './parts.ts'
+import type { ApprovalDecision } from './wire.ts'
+
+type Verdict = 'approved' | 'rejected'
+
+export async function decide(parts: Parts, runId: string, given: ApprovalDecisions): Promise<readonly ApprovalDecision[]> {
+  await requireRun(parts, runId)
+  const note = checkReason(given.note, 'note')
+  const decided = await decideApprovals(parts.ledger, runId, listOf(runId, given), { actor: parts.actor, note })
+  if (decided.some((one) => one.outcome === 'approved' || one.outcome === 'rejected')) {
+    await wakeItems(parts.ledger, runId)
+    await parts.ring(runId)
+  }
+  return decided.map(decisionOf)
+}
+
+/** One call named twice is one decision; two decisions about one call are none. */
+function listOf(runId: string, { approve = [], reject = [] }: ApprovalDecisions): { actionId: number; digest: string; verdict: Verdict }[] {
+  const calls = new Map<number, { actionId: number; digest: string; verdict: Verdict }>()
+  for (const [verdict, list] of [['approved', approve], ['rejected', reject]] as const) {
+    for (const { actionId, digest } of list) {
+      if (!Number.isSafeInteger(actionId) || typeof digest !== 'string' || digest === '') throw new PawlError('BAD_DECISION', 'Each call is named by its actionId and its digest, as the inbox shows them. Nothing was decided.')
+      const before = calls.get(actionId)
+      if (before && (before.verdict !== verdict || before.digest !== digest)) {
+        throw new PawlError('BAD_DECISION', `Action ${actionId} of run ${runId} is decided in two ways by this request. Nothing was decided.`, 'tell', { action: actionId })
+      }
+      calls.set(actionId, { actionId, digest, verdict })
+    }
+  }
+  if (calls.size === 0) throw new PawlError('BAD_DECISION', 'No call was named. Give the actionId and digest of each, as the inbox shows them.')
+  return [...calls.values()]
+}
+
+const decisionOf = ({ action_id: actionId, outcome, approval }: ApprovalDecided): ApprovalDecision => ({
+  actionId, outcome, tool: approval?.tool ?? null, digest: approval?.digest ?? null, status: approval?.status ?? null, decidedBy: approval?.decided_by ?? null,
+  decidedAt: approval?.decided_at ? new Date(approval.decided_at) : null, note: approval?.note ?? null,
+})
+
+/** For a single call: what did not come about is thrown. */
+export function mustHold(runId: string, decisions: readonly ApprovalDecision[]): ApprovalDecision {
+  const [one] = decisions
+  if (!one) throw new Error('a decision brought no answer')
+  const name = `Action ${one.actionId} of run ${runId}`
+  const details = { action: one.actionId, status: one.status, decidedBy: one.decidedBy, decidedAt: one.decidedAt?.toISOString() ?? null }
+  const look = `"pawl inbox --run ${runId}" shows what waits now.`
+  switch (one.outcome) {
+    case 'approved': case 'rejected': return one
+    case 'missing': throw new PawlError('NOT_FOUND', `${name} asks for no approval. ${look}`)
+    case 'changed': throw new PawlError('APPROVAL_CHANGED', `${name} is another call now than the one that was shown. Look at it again: ${look}`, 'tell', details)
+    case 'decided': throw new PawlError('APPROVAL_DECIDED', `${name} was ${one.status} by ${one.decidedBy} at ${one.decidedAt?.toISOString()}; that stands.`, 'tell', details)
+    case 'expired': throw new PawlError('APPROVAL_EXPIRED', `The request for ${name} has run out; its item asks anew when it runs next. ${look}`, 'tell', details)
+    case 'void': throw new PawlError('WRONG_STATE', `${name} is no longer to be made: its run was stopped, or the agent makes another call. ${look}`, 'tell', { ...details, state: one.status })
+    case 'requester': throw new PawlError('APPROVER_IS_REQUESTER', `${name} belongs to a run you started, and its policy wants another person's yes. Ask somebody else, or reject it.`, 'tell', details)
+  }
+}
