@@ -23,6 +23,12 @@ export const mutants = [
     test: at(`${ledger}/flush.test.ts`, 'a stale epoch cannot record an intent'),
   },
   withoutEpoch('rearm', 'rearm-action', at(`${ledger}/verbs/settle.test.ts`, '“again” is one fenced update')),
+  withoutEpoch('request approval', 'request-approval', at(`${ledger}/verbs/approvals.test.ts`, 'a request is written at once, without a send')),
+  {
+    name: 'an approval checked outside the intent', breaks: 'a call is sent on a yes that was void, used, or never given by the time of its send',
+    edits: [edit(`${sql}/rearm-action.sql`, "if not found or p.status <> 'approved' or p.action_id <> a.id", "if p.status = 'none' and p.action_id <> a.id")],
+    test: at(`${ledger}/verbs/approvals.test.ts`, 'a request is written at once, without a send'),
+  },
   withoutEpoch('settle', 'settle-action', at(`${ledger}/verbs/settle.test.ts`, 'a settler records each verdict')),
   withoutEpoch('block', 'block-item', at(`${ledger}/verbs/items.test.ts`, 'blocking is fenced')),
   withoutEpoch('close run', 'close-run', at(`${ledger}/verbs/endings.test.ts`, 'the finalizer closes the run and itself at once')),
