@@ -51,11 +51,17 @@ async function record<T>(attempt: Attempt, name: string, fn: () => T | Promise<T
   const place = n === 1 ? name : `${name}#${n}`
   const kept = attempt.journal.record(place)
   if (kept) return decode(kept.value) as T
+  const value = await makeRecord(attempt, place, name, fn)
+  return attempt.ending ? await never<T>() : (decode(value) as T)
+}
+
+/** In flight until it is made, and no longer: what never settles must not hold the item. */
+async function makeRecord(attempt: Attempt, place: string, name: string, fn: () => unknown): Promise<string> {
   const leave = attempt.enter()
   try {
     const value = encode(await fn(), { what: `record "${name}"`, maxBytes: limits.resultBytes })
     if (!attempt.ending) attempt.record(place, value)
-    return attempt.ending ? await never<T>() : (decode(value) as T)
+    return value
   } finally {
     leave()
   }
