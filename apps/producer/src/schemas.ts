@@ -18,6 +18,7 @@ export const startFields = {
 export const startBody = z.strictObject({ ...startFields, items: z.array(z.strictObject({ key: z.string(), payload: z.unknown().optional() })).optional() })
 export const verbBody = z.strictObject({ reason: z.string().max(2_000).optional() })
 export const budgetBody = z.strictObject({ ...budgetFields, note: z.string().max(2_000).optional() })
+export const repinBody = z.strictObject({ to: z.string().max(100), dryRun: z.boolean().optional(), force: z.boolean().optional(), reason: z.string().max(2_000).optional() })
 export const settleBody = z.strictObject({
   answer: z.enum(doubtAnswers), result: z.unknown().optional(), attempt: z.number().int().min(1), evidence: z.number().int().min(0), note: z.string().max(2_000).optional(),
 })

@@ -1,7 +1,7 @@
 /** What the client needs to know of an agent, and finding the one that is asked for. An agent made with `defineAgent` fits. */
 import { PawlError, type FailurePolicy } from '@pawl/core'
 import type { BudgetLimits } from '@pawl/ledger'
-import type { ToolMap } from '@pawl/tools'
+import type { AnyTool, ModelPins, ToolMap, Upcast } from '@pawl/tools'
 import type { z } from 'zod'
 
 export interface AgentContract<I = unknown, P = unknown> {
@@ -10,8 +10,13 @@ export interface AgentContract<I = unknown, P = unknown> {
   readonly inputSchema: z.ZodType<I>
   readonly payloadSchema: z.ZodType<P>
   readonly tools?: ToolMap
+  readonly previousTools?: readonly AnyTool[]
+  readonly serves?: readonly string[]
+  readonly schemaVersion?: number
+  readonly upcast?: Readonly<Record<number, Upcast>>
+  readonly pins?: ModelPins
   split?(input: I): unknown
-  /** A loop says what its model is told; any other `run` says nothing. */
+  /** A loop says which model and prompt it runs, and what its model is told; any other `run` says nothing. */
   readonly run?: unknown
   readonly policy?: { readonly onFailure?: FailurePolicy; readonly maxFailures?: number; readonly maxConcurrency?: number; readonly budget?: BudgetLimits; readonly itemBudget?: BudgetLimits; readonly approval?: { readonly expiresMs?: number; readonly notByRequester?: boolean } }
 }

@@ -1,7 +1,7 @@
 /** What every `PawlClient` does, direct or over HTTP: one suite, and the agents it runs with. */
 import { newId, PawlError } from '@pawl/core'
 import { askQuestion, blockItem, claimItems, settleAction, type Ledger, requestApproval } from '@pawl/ledger'
-import { defineTool } from '@pawl/tools'
+import { defineTool, pinsOf } from '@pawl/tools'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { AgentContract } from './agents.ts'
@@ -49,6 +49,19 @@ export function describeClient(name: string, open: () => Promise<Opened>): void 
 
     const countRuns = async (): Promise<number> => (await ledger.query<{ n: number }>('select count(*)::integer as n from pawl.runs'))[0]?.n ?? -1
     const startOf = async (n: number): Promise<string> => (await client.startRun('stock', null, { items: seeds(n) })).id
+
+    test('a run is pinned at its start to what its agent is made of, and repin moves it on purpose: refused to a version nobody has, told beforehand, kept as an event', async () => {
+      const id = await startOf(2)
+      expect(await client.getRun(id)).toMatchObject({ agentVersion: '1', modelVersion: null, promptVersion: null, schemaVersion: 1, lockDigest: pinsOf(stock).lockDigest })
+      expect(await refused(client.repin(id, { to: '7' }))).toMatchObject({ code: 'UNKNOWN_VERSION' })
+      expect(await refused(client.repin(id, { to: 'no version' }))).toMatchObject({ code: 'BAD_VERSION' })
+      expect(await refused(client.repin(newId(), { to: '7' }))).toMatchObject({ code: 'NOT_FOUND' })
+      expect(await client.repin(id, { to: '7', dryRun: true })).toMatchObject({ dryRun: true, isAllowed: false, workers: 0, live: 2, from: { version: '1' }, to: { version: '7' } })
+      expect(await client.repin(id, { to: '1', dryRun: true })).toMatchObject({ isAllowed: true, isConfigured: true, unserved: [], changedTools: [] })
+      expect(await client.repin(id, { to: '7', force: true, reason: 'moving house' })).toMatchObject({ dryRun: false, from: { version: '1' }, to: { version: '7', model: null }, moved: 2 })
+      expect((await client.getRun(id)).agentVersion).toBe('7')
+      expect((await client.listEvents(id)).find((event) => event.kind === 'run.repinned')).toMatchObject({ actor, data: { from: { version: '1' }, to: { version: '7' }, reason: 'moving house', moved: 2 } })
+    })
 
     test('a run of an agent with a split begins with it, with its input kept', async () => {
       const { id, isNew } = await client.startRun(mailing, { recipients: ['a', 'b'] }, { labels: { team: 'red' } })

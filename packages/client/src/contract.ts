@@ -3,7 +3,7 @@ import type { ActionStatus, BlockedReason, ItemKind, ItemStatus, RunStatus } fro
 import type { BudgetLimits, OpenTransaction } from '@pawl/ledger'
 import type { AgentContract } from './agents.ts'
 import type { BudgetRequest } from './set-budget.ts'
-import type { Action, ApprovalDecision, BriefView, InboxItem, Item, Preview, Question, Run, RunEvent, StartedRun, VerbAnswer } from './wire.ts'
+import type { Action, ApprovalDecision, BriefView, InboxItem, Item, Preview, Question, RepinAnswer, RepinPreview, Run, RunEvent, StartedRun, VerbAnswer } from './wire.ts'
 
 export interface ItemSeed<P = unknown> {
   /** Unique in its run, 1 to 300 characters. */
@@ -88,6 +88,16 @@ export interface BriefRequest {
   readonly tokens?: number | undefined
 }
 
+export interface RepinOptions {
+  /** The agent version the run goes on with. */
+  readonly to: string
+  /** Changes nothing; says what the new version would not recognise. */
+  readonly dryRun?: boolean | undefined
+  /** Also to a version that no live worker and no known agent has. */
+  readonly force?: boolean | undefined
+  readonly reason?: string | undefined
+}
+
 export interface DoubtSettlement {
   readonly answer: 'happened' | 'did_not' | 'abandon'
   /** What the call returned, with `happened`; the agent gets it. */
@@ -136,6 +146,8 @@ export interface PawlClient {
   compensate(runId: string, options?: VerbOptions): Promise<VerbAnswer | Preview>
   /** Other limits for what its models may spend; those not named stay. Items that wait for it go on. */
   setBudget(runId: string, request: BudgetRequest): Promise<VerbAnswer>
+  /** Moves a run to another agent version, its model, prompt and tools with it. Audited; needs no pause: what is in progress is handed back at its next call. */
+  repin(runId: string, options: RepinOptions): Promise<RepinAnswer | RepinPreview>
   /** What waits for a person. */
   inbox(filter?: PageOptions & { runId?: string | undefined }): Promise<Page<InboxItem>>
   /** A person's word about an action in doubt. */

@@ -8,6 +8,7 @@ import { approvalVerbs } from './approval-verbs.ts'
 import type { PawlClient, StartOptions } from './contract.ts'
 import { actionOf, inboxOf, itemOf, runOf } from './from-ledger.ts'
 import { defaultStreamAliveMs, namespacePattern, requireRun, unknownItem, unknownRun, type Parts } from './parts.ts'
+import { repin } from './repin.ts'
 import { cancel, compensate, pause, resume } from './run-verbs.ts'
 import { setBudget } from './set-budget.ts'
 import { releaseItem, settle } from './settle.ts'
@@ -88,6 +89,7 @@ export function createDirectClient(options: DirectOptions): PawlClient {
     resume: (runId, given = {}) => resume(parts, runId, given),
     cancel: (runId, given = {}) => cancel(parts, runId, given),
     compensate: (runId, given = {}) => compensate(parts, runId, given),
+    repin: (runId, given) => repin(parts, runId, given),
     async inbox(filter = {}) {
       if (filter.runId !== undefined) await requireRun(parts, filter.runId)
       const page = await listInbox(ledger, { ...filter, namespace })

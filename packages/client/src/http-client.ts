@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { AnyAgentContract } from './agents.ts'
 import { approvalVerbs } from './approval-verbs.ts'
 import type { ItemSeed, PawlClient, StartOptions } from './contract.ts'
-import { actionSchema, approvalDecisionSchema, briefSchema, eventSchema, inboxSchema, itemSchema, pageSchema, previewSchema, questionSchema, runSchema, startedSchema, toWire, verbAnswerSchema } from './wire.ts'
+import { actionSchema, approvalDecisionSchema, briefSchema, eventSchema, inboxSchema, itemSchema, pageSchema, previewSchema, questionSchema, repinAnswerSchema, repinPreviewSchema, runSchema, startedSchema, toWire, verbAnswerSchema } from './wire.ts'
 import { watchRun } from './watch-run.ts'
 
 export interface HttpOptions {
@@ -53,6 +53,7 @@ export function createHttpClient(options: HttpOptions): PawlClient {
     cancel: (runId, given) => verb('cancel', runId, given),
     compensate: (runId, given) => verb('compensate', runId, given),
     setBudget: (runId, request) => ask(verbAnswerSchema, 'POST', `${run(runId)}/budget`, { body: request }),
+    repin: (runId, given) => ask(z.discriminatedUnion('dryRun', [repinAnswerSchema, repinPreviewSchema]), 'POST', `${run(runId)}/repin`, { body: given }),
     inbox: (filter) => ask(pageSchema(inboxSchema), 'GET', '/v1/inbox', { query: filter }),
     settle: async (runId, actionId, settlement) => await ask(actionSchema, 'POST', `${run(runId)}/actions/${actionId}/settle`, { body: { ...settlement, result: toWire(settlement.result) } }),
     answer: (runId, questionId, value, given = {}) => ask(questionSchema, 'POST', `${run(runId)}/questions/${questionId}/answer`, { body: { answer: toWire(value), note: given.note } }),

@@ -1,6 +1,6 @@
 export type { AgentContract, AnyAgentContract } from './agents.ts'
 export type {
-  ApprovalDecisions, BriefRequest, DoubtSettlement, ItemSeed, Page, PageOptions, PawlClient, Progress, RunPolicyRequest, ShownCall, StartOptions, StreamHeader, VerbOptions,
+  ApprovalDecisions, BriefRequest, DoubtSettlement, ItemSeed, Page, PageOptions, PawlClient, Progress, RepinOptions, RunPolicyRequest, ShownCall, StartOptions, StreamHeader, VerbOptions,
 } from './contract.ts'
 export { mustHold } from './approve.ts'
 export { createClient, type ClientOptions } from './create-client.ts'
@@ -9,6 +9,6 @@ export type { DirectOptions } from './direct-client.ts'
 export type { HttpOptions } from './http-client.ts'
 export {
   actionSchema, actionToWire, approvalDecisionSchema, briefSchema, doubtAnswers, eventSchema, fromWire, inboxSchema, inboxToWire, itemSchema, itemToWire, pageSchema, previewSchema, questionSchema, questionToWire,
-  runSchema, runToWire,
-  startedSchema, verbAnswerSchema, type Action, type Approval, type ApprovalDecision, type BriefView, type InboxItem, type Item, type Preview, type Question, type Run, type RunEvent, type StartedRun, type VerbAnswer,
+  repinAnswerSchema, repinPreviewSchema, runSchema, runToWire,
+  startedSchema, verbAnswerSchema, type Action, type Approval, type ApprovalDecision, type BriefView, type InboxItem, type Item, type Preview, type Question, type RepinAnswer, type RepinPreview, type Run, type RunEvent, type StartedRun, type VerbAnswer,
 } from './wire.ts'

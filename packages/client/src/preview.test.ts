@@ -20,7 +20,7 @@ const action = (tool: string, more: Partial<ActionView> = {}): ActionView => ({
   args: 'null', result: null, evidence: [], appliedEvidence: null, error: null, undo: null, undoes: null, settledBy: null, timeoutMs: 1, keyExpiresAt: null, answerableAt: null, startedAt: new Date(), committedAt: null, ...more,
 })
 const run = (status: RunView['status']): RunView => ({
-  id: 'r', namespace: 'default', agent: 'a', agentVersion: '1', status, paused: false, ending: 1, labels: {}, policy: { onFailure: 'hold' }, input: 'null', result: null, error: null, createdBy: 'x',
+  id: 'r', namespace: 'default', agent: 'a', agentVersion: '1', modelVersion: null, promptVersion: null, schemaVersion: 1, lockDigest: null, status, paused: false, ending: 1, labels: {}, policy: { onFailure: 'hold' }, input: 'null', result: null, error: null, createdBy: 'x',
   createdAt: new Date(), startedAt: null, finishedAt: null, blockedReasons: {}, open: { pending: 1, inProgress: 2, blocked: 0 },
   tally: { total: 9, pending: 1, inProgress: 2, blocked: 0, done: 3, failed: 2, cancelled: 1, compensated: 0 },
 })

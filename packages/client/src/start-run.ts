@@ -1,6 +1,7 @@
 /** Starts a run in one transaction: it is there with all its items, or not at all. */
 import { newRunId, PawlError } from '@pawl/core'
 import { readRunState, startRun as startSplitRun, startWholeRun, withTransaction, type Ledger, type NewRun, type OpenTransaction, type WholeStart } from '@pawl/ledger'
+import { pinsOf } from '@pawl/tools'
 import { chooseAgent, type AnyAgentContract, type ChosenAgent } from './agents.ts'
 import { beginDigest, checkKey, checkLabels, digestItem, duplicateKeys, encodeInput, encodeItems, mergePolicy, type EncodedItem } from './check-request.ts'
 import type { StartOptions } from './contract.ts'
@@ -35,10 +36,13 @@ export async function startRun(parts: Parts, agent: AnyAgentContract | string, i
 /** The run's row from a checked request; id, namespace and actor filled in. */
 export function newRun(parts: Parts, agent: ChosenAgent, request: Pick<StartOptions, 'labels' | 'policy'> & { input: unknown }): Omit<NewRun, 'key' | 'split' | 'digest'> {
   return {
-    id: newRunId(), namespace: parts.namespace, agent: agent.name, agentVersion: agent.version, modelVersion: null, promptVersion: null, schemaVersion: 1, lockDigest: null,
+    id: newRunId(), namespace: parts.namespace, agent: agent.name, ...(agent.contract ? pinsOf(agent.contract) : unknownPins(agent.version)),
     input: encodeInput(agent, request.input), labels: checkLabels(request.labels), policy: mergePolicy(agent, request.policy), createdBy: parts.actor,
   }
 }
+
+/** Whoever claims first says them; schema version 0 is "not said". */
+const unknownPins = (agentVersion: string) => ({ agentVersion, modelVersion: null, promptVersion: null, schemaVersion: 0, lockDigest: null, tools: null })
 
 async function write(ledger: Ledger, run: NewRun, items: readonly EncodedItem[] | null, tx: OpenTransaction | undefined): Promise<WholeStart> {
   if (tx !== undefined) return await startWholeRun(tx, run, items)

@@ -35,7 +35,8 @@ const count = z.number().int()
 const errorRecord = z.object({ name: z.string(), message: z.string(), code: z.string().optional() })
 
 export const runSchema = z.object({
-  id: z.string(), namespace: z.string(), agent: z.string(), agentVersion: z.string(), status: z.enum(RUN_STATUSES), paused: z.boolean(), ending: count,
+  id: z.string(), namespace: z.string(), agent: z.string(), agentVersion: z.string(),
+  modelVersion: z.string().nullable(), promptVersion: z.string().nullable(), schemaVersion: count, lockDigest: z.string().nullable(), status: z.enum(RUN_STATUSES), paused: z.boolean(), ending: count,
   labels: z.record(z.string(), z.string()), policy: z.record(z.string(), z.unknown()), input: value, result: value, error: errorRecord.nullable(),
   createdBy: z.string(), createdAt: at, startedAt: at.nullable(), finishedAt: at.nullable(),
   tally: z.object({ total: count, pending: count, inProgress: count, blocked: count, done: count, failed: count, cancelled: count, compensated: count }),
@@ -167,6 +168,33 @@ export const briefSchema = z.object({
   turnsDigested: count,
 })
 export type BriefView = z.infer<typeof briefSchema>
+
+const pins = z.object({ version: z.string(), model: z.string().nullable(), prompt: z.string().nullable() })
+
+export const repinAnswerSchema = z.object({
+  dryRun: z.literal(false), runId: z.string(), status: z.enum(RUN_STATUSES), from: pins, to: pins,
+  /** Items that go on under the new pins. */
+  moved: count,
+})
+export type RepinAnswer = z.infer<typeof repinAnswerSchema>
+
+/** What a repin would meet, found by reading alone. */
+export const repinPreviewSchema = z.object({
+  dryRun: z.literal(true), runId: z.string(), status: z.enum(RUN_STATUSES), from: pins, to: pins,
+  /** False: it would be refused, because nobody knows the version. */
+  isAllowed: z.boolean(),
+  /** Live processes that take items of it. */
+  workers: count,
+  /** An agent known to the client or producer is, or serves, this version. */
+  isConfigured: z.boolean(),
+  /** Items not ended, and those of them that are handed back at their next call. */
+  live: count, inProgress: count,
+  /** Calls of unfinished items made by a tool version the new build lacks: their items would be blocked `version`. */
+  unserved: z.array(z.object({ tool: z.string(), version: z.string(), items: count })),
+  /** Tools whose version or key changes. A changed key does not recognise what another item has done under the old one. */
+  changedTools: z.array(z.object({ tool: z.string(), from: z.string(), to: z.string().nullable(), isKeyChanged: z.boolean() })),
+})
+export type RepinPreview = z.infer<typeof repinPreviewSchema>
 
 export const startedSchema = z.object({
   id: z.string(),

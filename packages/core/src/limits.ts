@@ -25,6 +25,8 @@ export const limits = {
   workerGoneAfterMs: 60_000,
   /** How long a request for a person's yes waits before it is asked anew: a week, so that a weekend and a holiday fit in. */
   approvalExpiresMs: 604_800_000,
+  /** Nobody serves an agent version for this long: what waits for it is blocked, visibly. A rolling deploy takes less. */
+  versionGraceMs: 60_000,
   stopGraceMs: 25_000,
   /** An unsealed stream of items nobody continues is removed after this. */
   streamAbandonedAfterMs: 600_000,

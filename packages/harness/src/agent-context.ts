@@ -7,6 +7,7 @@ import { isLedgerAway, never, type Attempt } from './attempt.ts'
 import { callTool } from './bracket.ts'
 import type { AgentContext, ItemSeed, RunFacts } from './define-agent.ts'
 import { encodeItems } from './encode-items.ts'
+import { addedSchema } from './upcast.ts'
 
 export function toolsOf(attempt: Attempt): Record<string, BoundCall> {
   return Object.fromEntries(Object.entries(attempt.agent.tools as ToolMap).map(([property, tool]) => [
@@ -84,7 +85,7 @@ async function add(attempt: Attempt, items: readonly ItemSeed<unknown>[]): Promi
   const leave = attempt.enter()
   try {
     await attempt.durable()
-    const answer = await addItems(attempt.parts.ledger, attempt.holder, encoded).catch((error: unknown): { outcome: 'unreachable'; names: null } => {
+    const answer = await addItems(attempt.parts.ledger, attempt.holder, encoded, addedSchema(attempt.agent, attempt.run)).catch((error: unknown): { outcome: 'unreachable'; names: null } => {
       if (!isLedgerAway(error)) throw error
       attempt.park({ kind: 'interrupted' })
       return { outcome: 'unreachable', names: null }

@@ -118,10 +118,10 @@ export class Attempt {
   }
 
   /** The key of a call: its meaning where the tool or the caller says it, else the item and the n-th call of the tool. Drawn synchronously, so that order is the agent's. */
-  keyOf(tool: string, parts: readonly unknown[] | undefined, own: string | undefined): string {
+  keyOf(tool: string, parts: readonly unknown[] | undefined, own: string | undefined, ordinal: () => number = () => this.ordinal(tool)): string {
     const scope = this.item.kind === 'work' ? [] : [this.item.key]
     if (parts) return actionKey(this.run.id, tool, ['by-meaning', ...scope, ...parts, ...(own === undefined ? [] : ['own', own])])
-    const which = own === undefined ? this.ordinal(tool) : `own:${own}`
+    const which = own === undefined ? ordinal() : `own:${own}`
     return actionKey(this.run.id, tool, ['by-place', this.item.kind, this.item.key, which])
   }
 

@@ -14,19 +14,38 @@ import { holdDiverged } from './hold-diverged.ts'
 import { Parked, parked } from './parked.ts'
 import { refuse, standing, toldIfUnsent, triesOf } from './refusal.ts'
 import { bringLate, settleOne } from './settle.ts'
+import { pinnedTool, versionsOf } from './tool-by-name.ts'
 import { sendTransactional } from './transactional.ts'
 import { startWatch, type Watch } from './watch.ts'
 
-/** Synchronous: the order in which an agent calls is the order in which keys are drawn. Throws on input the tool or the ledger refuses; nothing is sent then. */
-export function prepare(attempt: Attempt, tool: AnyTool, input: unknown, own: string | undefined): Call {
+/**
+ * Synchronous: the order in which an agent calls is the order in which keys are drawn. Throws on input the tool or the ledger refuses; nothing is sent then.
+ * A call the journal has goes on in the version that began it, whatever key that gave it; another one is made in the version the run is pinned to.
+ */
+export function prepare(attempt: Attempt, named: AnyTool, input: unknown, own: string | undefined): Call {
+  const tool = pinnedTool(attempt.agent, named, attempt.run.tools)
+  let drawn: number | undefined
+  const ordinal = (): number => (drawn ??= attempt.ordinal(tool.name))
+  const recorded = attempt.journal.versionsOf(tool.name)
+  const call = draw(attempt, tool, input, own, ordinal)
+  for (const other of versionsOf(attempt.agent, tool)) {
+    const found = other === tool ? call : recorded.has(other.version) ? draw(attempt, other, input, own, ordinal) : undefined
+    if (found && !(found instanceof PawlError) && attempt.journal.get(found.key)?.tool_version === other.version) return found
+  }
+  if (call instanceof PawlError) throw call
+  return call
+}
+
+/** An error: it does not take this input. */
+function draw(attempt: Attempt, tool: AnyTool, input: unknown, own: string | undefined, ordinal: () => number): Call | PawlError {
   const parsed = tool.inputSchema.safeParse(input)
   if (!parsed.success) {
     const issue = parsed.error.issues[0]
-    throw new PawlError('TOOL_INPUT', `Tool "${tool.name}" refused its input at "${issue?.path.join('.') ?? ''}": ${issue?.message ?? 'unknown'}. Nothing was sent.`, 'fail', { tool: tool.name })
+    return new PawlError('TOOL_INPUT', `Tool "${tool.name}" refused its input at "${issue?.path.join('.') ?? ''}": ${issue?.message ?? 'unknown'}. Nothing was sent.`, 'fail', { tool: tool.name })
   }
   const args = encode(parsed.data, { what: `input of ${tool.name}`, maxBytes: limits.argsBytes })
   const argsDigest = digestOf(parsed.data)
-  const base = attempt.keyOf(tool.name, tool.key?.(parsed.data), own)
+  const base = attempt.keyOf(tool.name, tool.key?.(parsed.data), own, ordinal)
   return { tool, input: decode(args), args, argsDigest, key: keyFor(attempt, base, argsDigest), undoes: null }
 }
 

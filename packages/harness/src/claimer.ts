@@ -19,7 +19,7 @@ export class Claimer {
   #waiting: Waiting[] = []
   #isBusy = false
 
-  constructor(private readonly ledger: Ledger, private readonly workerId: string, private readonly leaseMs: number) {}
+  constructor(private readonly ledger: Ledger, private readonly workerId: string, private readonly leaseMs: number, private readonly builds: string) {}
 
   claim(request: ClaimRequest): Promise<Claimed> {
     return new Promise((resolve, reject) => {
@@ -31,7 +31,7 @@ export class Claimer {
   /** A suspect's claim: by itself, with the whole process to itself. */
   async claimAlone(request: ClaimRequest): Promise<Claimed> {
     const asked = startWatch()
-    const [answer] = await claimItems(this.ledger, [request], { workerId: this.workerId, nonce: newId(), leaseMs: this.leaseMs, alone: true })
+    const [answer] = await claimItems(this.ledger, [request], { workerId: this.workerId, nonce: newId(), leaseMs: this.leaseMs, alone: true, builds: this.builds })
     return { answer: answer ?? missing(request), asked }
   }
 
@@ -41,7 +41,7 @@ export class Claimer {
     const batch = this.#waiting.splice(0, 200)
     const asked = startWatch()
     try {
-      const answers = await claimItems(this.ledger, batch.map((one) => one.request), { workerId: this.workerId, nonce: newId(), leaseMs: this.leaseMs, alone: false })
+      const answers = await claimItems(this.ledger, batch.map((one) => one.request), { workerId: this.workerId, nonce: newId(), leaseMs: this.leaseMs, alone: false, builds: this.builds })
       const byPlace = new Map(answers.map((answer) => [`${answer.run_id}:${answer.seq}`, answer]))
       for (const one of batch) {
         const place = `${one.request.runId}:${one.request.seq}`

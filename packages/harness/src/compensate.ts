@@ -18,7 +18,7 @@ async function settleRun(attempt: Attempt): Promise<boolean> {
   try {
     const unsettled = await listUnsettled(attempt.parts.ledger, attempt.run.id)
     const settled = await Promise.all(unsettled.filter((action) => action.status !== 'in_doubt').map((action) =>
-      settleOne(attempt, action, toolByName(attempt.agent, action.tool), attempt.begun, { isForwardAllowed: false })))
+      settleOne(attempt, action, toolByName(attempt.agent, action.tool, action.tool_version), attempt.begun, { isForwardAllowed: false })))
     const doubtful = unsettled.find((action) => action.status === 'in_doubt')
     if (doubtful) attempt.park({ kind: 'blocked', reason: 'in_doubt', detail: { action: doubtful.id, tool: doubtful.tool } })
     return !attempt.ending && settled.every((one) => one.kind !== 'parked')
@@ -64,7 +64,7 @@ async function listUnwritten(attempt: Attempt): Promise<Undoable[]> {
   for (let cursor: string | null = null, isFirst = true; isFirst || cursor !== null; isFirst = false) {
     const page: Awaited<ReturnType<typeof listActions>> = await listActions(ledger, attempt.run.id, { status: 'committed', limit: 500, ...(cursor === null ? {} : { cursor }) })
     for (const view of page.entries) {
-      const tool = view.undo === null && view.undoes === null && view.result !== null && !isUnkept(view.result) && !abandoned.has(view.id) ? toolByName(attempt.agent, view.tool) : undefined
+      const tool = view.undo === null && view.undoes === null && view.result !== null && !isUnkept(view.result) && !abandoned.has(view.id) ? toolByName(attempt.agent, view.tool, view.toolVersion) : undefined
       const action = tool?.undo ? await readAction(ledger, attempt.run.id, view.key) : undefined
       const undo = tool && action?.status === 'committed' ? undoOf(tool, decode(action.args), decode(action.result ?? 'null')) : null
       if (action && undo !== null) found.push({ action, undo })
@@ -84,12 +84,13 @@ async function findNext(attempt: Attempt, unwritten: Undoable[]): Promise<Undoab
 
 async function undo(attempt: Attempt, { action, undo: text }: Undoable): Promise<boolean> {
   const inverse = undoText.parse(decode(text))
-  const tool = toolByName(attempt.agent, inverse.tool)
+  const tool = toolByName(attempt.agent, inverse.tool, inverse.version)
   const block = (why: string): false => {
     attempt.park({ kind: 'blocked', reason: 'undo', detail: { action: action.id, tool: inverse.tool, why } })
     return false
   }
   if (!tool) return block(`tool "${inverse.tool}" is not registered in this build`)
+  if (tool.version !== inverse.version) return block(`it needs version ${inverse.version} of ${inverse.tool}, this build has ${tool.version}: keep the older one in previousTools`)
   const parsed = tool.inputSchema.safeParse(inverse.input)
   if (!parsed.success) return block(`its input does not fit: ${parsed.error.issues[0]?.message ?? 'unknown'}`)
   const input: unknown = parsed.data

@@ -24,6 +24,10 @@ describe('an agent', () => {
     ['a served version that is none', { serves: ['2', ''] }, /version ""/],
     ['two tools of one name', { tools: { a: tool('same'), b: tool('same') } }, /tools\.a and tools\.b are both named "same"/],
     ['a tool that was not made by defineTool', { tools: { a: { name: 'a' } as never } }, /tools\.a is not a tool/],
+    ['upcast with a gap', { schemaVersion: 3, upcast: { 1: (payload: unknown) => payload } }, /without a gap to schemaVersion 3/],
+    ['an upcast past its schema', { upcast: { 1: (payload: unknown) => payload } }, /without a gap to schemaVersion 1/],
+    ['a schema version 0', { schemaVersion: 0 }, /schemaVersion must be/],
+    ['a version of a tool twice', { previousTools: [tool('look')] }, /look@1 is there twice/],
     ['maxFailures 0', { policy: { maxFailures: 0 } }, /maxFailures/],
     ['maxConcurrency 1.5', { policy: { maxConcurrency: 1.5 } }, /maxConcurrency/],
   ])('%s is refused, naming the field', (_, given, sentence) => {

@@ -4,7 +4,7 @@
  */
 import { PawlError, type FailurePolicy } from '@pawl/core'
 import type { BudgetLimits } from '@pawl/ledger'
-import type { Tool, ToolMap } from '@pawl/tools'
+import type { AnyTool, ModelPins, Tool, ToolMap, Upcast } from '@pawl/tools'
 import type { z } from 'zod'
 
 /** A tool as the agent calls it: the same input and result types, and a key when one item makes the same call twice on purpose. A staged call is kept, not sent, so it resolves to `undefined`. */
@@ -82,8 +82,16 @@ export interface AgentDefinition<I, P, M extends ToolMap> {
   /** Lower case, digits, dots, dashes, underscores. */
   readonly name: string
   readonly version: string
-  /** Older versions whose runs this build also takes on. */
+  /** Older versions whose runs this build also takes on. Their pins stay: model, prompt and the versions of their tools must be what they were. */
   readonly serves?: readonly string[]
+  /** Of input and payloads. Default 1; raise it when their shape changes, and say in `upcast` how the older one is read. */
+  readonly schemaVersion?: number
+  /** From each older schema version to the next. */
+  readonly upcast?: Readonly<Record<number, Upcast>>
+  /** Older versions of the tools, kept for runs that began with them: their calls are made, settled and undone by the code that knows them. */
+  readonly previousTools?: readonly AnyTool[]
+  /** Model and prompt that runs are pinned to. `agentLoop` says its own. */
+  readonly pins?: ModelPins
   readonly inputSchema: z.ZodType<I>
   readonly payloadSchema: z.ZodType<P>
   readonly tools: M
@@ -119,8 +127,26 @@ export function defineAgent<I, P, M extends ToolMap>(definition: AgentDefinition
     if (other !== undefined) refuse(`tools.${other} and tools.${property} are both named "${tool.name}"; their journals would mix. Rename one.`)
     names.set(tool.name, property)
   }
+  refusePast(definition, refuse)
   const { maxFailures, maxConcurrency } = definition.policy ?? {}
   if (maxFailures !== undefined && !(Number.isInteger(maxFailures) && maxFailures >= 1)) refuse('policy.maxFailures must be a whole number from 1.')
   if (maxConcurrency !== undefined && !(Number.isInteger(maxConcurrency) && maxConcurrency >= 1)) refuse('policy.maxConcurrency must be a whole number from 1.')
   return Object.freeze({ ...definition, kind: 'pawl.agent' as const })
+}
+
+/** What an agent says of older versions of itself. */
+function refusePast(definition: Pick<AgentDefinition<unknown, unknown, ToolMap>, 'schemaVersion' | 'upcast' | 'previousTools' | 'tools'>, refuse: (sentence: string) => never): void {
+  const { schemaVersion = 1, upcast = {}, previousTools = [], tools } = definition
+  if (!(Number.isInteger(schemaVersion) && schemaVersion >= 1)) refuse('schemaVersion must be a whole number from 1.')
+  const steps = Object.keys(upcast).map(Number).toSorted((a, b) => b - a)
+  steps.forEach((step, i) => {
+    if (step !== schemaVersion - 1 - i || step < 1) refuse(`upcast has a step from ${step}; the steps must lead without a gap to schemaVersion ${schemaVersion}, the last from ${schemaVersion - 1}.`)
+  })
+  const versions = new Set(Object.values(tools).map((tool) => `${tool.name}@${tool.version}`))
+  for (const [i, tool] of previousTools.entries()) {
+    if (tool?.kind !== 'pawl.tool') refuse(`previousTools[${i}] is not a tool. Make it with defineTool.`)
+    const name = `${tool.name}@${tool.version}`
+    if (versions.has(name)) refuse(`${name} is there twice, among tools and previousTools. A version is one definition: raise the newer one's.`)
+    versions.add(name)
+  }
 }

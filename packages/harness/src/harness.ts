@@ -3,9 +3,10 @@
  * The ledger's lease alone ends an attempt; what the queue thinks of a job's lock is ignored.
  */
 import { newId, PawlError } from '@pawl/core'
-import { beat, forgetDispatch, freeLeases, listNeighbours, listStoppedRuns, readIdentity, removeWorker, Writer, type Ledger, type LedgerIdentity, type WorkerRow } from '@pawl/ledger'
+import { beat, forgetDispatch, freeLeases, listNeighbours, lookAtRuns, pinsText, readIdentity, removeWorker, Writer, type Ledger, type HeldRun, type LedgerIdentity, type WorkerRow } from '@pawl/ledger'
 import type { BoardJob, Channel, Doorbell, Queue, Subscription } from '@pawl/queue'
 import { Attempt, never } from './attempt.ts'
+import { buildsOf, servedVersions } from './builds.ts'
 import { Claimer, type Claimed } from './claimer.ts'
 import type { AnyAgent } from './define-agent.ts'
 import type { Failpoint } from './failpoint.ts'
@@ -44,6 +45,9 @@ export class Harness {
   readonly #identity: LedgerIdentity
   readonly #trust: Trust
   readonly #worker: WorkerRow
+  /** `agent@version` of the items it takes, and what its code has for each. */
+  readonly #serves: readonly string[]
+  readonly #builds: string
   readonly #writer: Writer
   readonly #claimer: Claimer
   readonly #slots: Slots
@@ -63,7 +67,9 @@ export class Harness {
     this.#timings = { ...defaultTimings, ...options.timings }
     this.#worker = { id: options.workerId ?? newId(), name: options.name ?? 'worker', ...identifyProcess() }
     this.#writer = new Writer(options.ledger, { leaseMs: this.#timings.leaseMs, onHistory: (history) => this.#trust.see(history) })
-    this.#claimer = new Claimer(options.ledger, this.#worker.id, this.#timings.leaseMs)
+    this.#serves = options.roles.includes('items') ? options.agents.flatMap((agent) => servedVersions(agent).map((version) => `${agent.name}@${version}`)) : []
+    this.#builds = buildsOf(options.agents, options.roles)
+    this.#claimer = new Claimer(options.ledger, this.#worker.id, this.#timings.leaseMs, this.#builds)
     this.#slots = new Slots(options.concurrency)
     const dispatch = { ledger: options.ledger, queue: options.queue, ledgerId: identity.id }
     this.#ringer = new Ringer(dispatch, (error, runId) => options.log('warn', `dispatch failed, the sweep will ring: ${error instanceof Error ? error.message : String(error)}`, { run: runId }))
@@ -104,7 +110,7 @@ export class Harness {
       // Before this process writes anything that would look like a sign of the lost time.
       await this.#trust.recover()
     }
-    await beat(ledger, this.#worker, agents.flatMap((agent) => versionsOf(agent).map((version) => `${agent.name}@${version}`)))
+    await beat(ledger, this.#worker, this.#serves, this.#builds)
     for (const other of await listNeighbours(ledger, this.#worker)) {
       if (!isProvenDead(other, this.#worker)) continue
       for (const { runId, freed } of await freeLeases(ledger, other.id)) {
@@ -114,7 +120,7 @@ export class Harness {
       await removeWorker(ledger, other.id)
     }
     const channels: Channel[] = [
-      ...(roles.includes('items') ? agents.flatMap((agent) => versionsOf(agent).map((version): Channel => ({ kind: 'agent', agent: agent.name, version }))) : []),
+      ...(roles.includes('items') ? agents.flatMap((agent) => servedVersions(agent).map((version): Channel => ({ kind: 'agent', agent: agent.name, version }))) : []),
       ...(roles.includes('splits') ? [{ kind: 'split' } as const] : []),
     ]
     this.#subscriptions = await Promise.all(channels.map((channel) => queue.subscribe(channel, concurrency, (bell, board) => this.handle(bell, board))))
@@ -122,7 +128,7 @@ export class Harness {
       setInterval(() => this.#renew(), this.#timings.renewEveryMs),
       setInterval(() => this.#endLost(), Math.max(50, this.#timings.leaseMs / 20)),
       setInterval(() => void this.#beat(), this.#timings.heartbeatEveryMs),
-      setInterval(() => void this.#stopPaused(), this.#timings.sweepEveryMs),
+      setInterval(() => void this.#stopChanged(), this.#timings.sweepEveryMs),
     )
     this.#sweeper.start()
   }
@@ -161,7 +167,7 @@ export class Harness {
       slot.end()
       return answer.verdict
     }
-    const agent = this.#options.agents.find((one) => one.name === run.agent && versionsOf(one).includes(run.agent_version))
+    const agent = this.#options.agents.find((one) => one.name === run.agent && servedVersions(one).includes(run.agent_version))
     if (!agent) {
       slot.end()
       await this.#writer.finish({ runId: run.id, seq: item.seq }, item.epoch, { status: 'pending', delayMs: 5_000 })
@@ -236,14 +242,15 @@ export class Harness {
 
   async #beat(): Promise<void> {
     await this.#trust.look()
-    await beat(this.#options.ledger, this.#worker, []).catch(() => {})
+    await beat(this.#options.ledger, this.#worker, this.#serves, this.#builds).catch(() => {})
   }
 
-  async #stopPaused(): Promise<void> {
-    const held: string[] = [...new Set([...this.#attempts].filter((attempt) => attempt.item.kind !== 'settle' && !attempt.isFrozen).map((attempt) => attempt.run.id))]
-    const stopped = await listStoppedRuns(this.#options.ledger, held).catch((): string[] => [])
-    for (const attempt of this.#attempts) {
-      if (stopped.includes(attempt.run.id) && attempt.item.kind !== 'settle') attempt.park({ kind: 'interrupted' })
+  async #stopChanged(): Promise<void> {
+    const held = [...this.#attempts].filter((attempt) => attempt.item.kind !== 'settle' && !attempt.isFrozen)
+    const looked = await lookAtRuns(this.#options.ledger, [...new Set(held.map((attempt) => attempt.run.id))]).catch((): HeldRun[] => [])
+    for (const attempt of held) {
+      const run = looked.find((one) => one.id === attempt.run.id)
+      if (run && (run.paused || run.pins !== pinsText(attempt.run))) attempt.park({ kind: 'interrupted' })
     }
   }
 
@@ -268,5 +275,3 @@ export class Harness {
     await removeWorker(this.#options.ledger, this.#worker.id).catch(() => {})
   }
 }
-
-const versionsOf = (agent: AnyAgent): string[] => [agent.version, ...(agent.serves ?? [])]

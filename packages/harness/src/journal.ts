@@ -86,6 +86,11 @@ export class Journal {
     return [...this.#actions.values()]
   }
 
+  /** In which versions the item has called a tool so far. */
+  versionsOf(tool: string): ReadonlySet<string> {
+    return new Set(this.actions().filter((action) => action.tool === tool).map((action) => action.tool_version))
+  }
+
   /** Other args under this key had no effect, for certain: refused by every send, refused by a person, or never sent. */
   isFreeForOtherArgs(key: string, argsDigest: string): boolean {
     const action = this.#actions.get(key)

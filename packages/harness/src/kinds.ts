@@ -8,14 +8,16 @@ import type { ItemOutcome, ItemSeed } from './define-agent.ts'
 import { encodeItems } from './encode-items.ts'
 import type { KindOutcome } from './kind-outcome.ts'
 import { sendStaged } from './staged.ts'
+import { addedSchema, upcast } from './upcast.ts'
 
 export async function runWork(attempt: Attempt): Promise<KindOutcome> {
-  const payload = attempt.agent.payloadSchema.parse(decode(attempt.item.payload)) as unknown
+  const payload = payloadOf(attempt)
   const outcome = await attempt.agent.run({ input: inputOf(attempt), payload, tools: toolsOf(attempt), ctx: contextOf(attempt) })
   return { kind: 'done', outcome: (outcome ?? undefined) as ItemOutcome | undefined }
 }
 
-const inputOf = (attempt: Attempt): unknown => attempt.agent.inputSchema.parse(decode(attempt.run.input)) as unknown
+const inputOf = ({ agent, run }: Attempt): unknown => agent.inputSchema.parse(upcast(agent, 'input', decode(run.input), run.schema_version)) as unknown
+const payloadOf = ({ agent, run, item }: Attempt): unknown => agent.payloadSchema.parse(upcast(agent, 'payload', decode(item.payload), item.schema_version ?? run.schema_version)) as unknown
 
 const chunkSize = 1_000
 
@@ -25,7 +27,7 @@ export async function runSplit(attempt: Attempt): Promise<KindOutcome> {
   const streamNo = await openSplitStream(ledger, attempt.holder)
   if (streamNo === null) return await splitOver(attempt)
   const append = async (seeds: readonly ItemSeed<unknown>[]): Promise<boolean> => {
-    const answer = await appendItems(ledger, attempt.run.id, streamNo, encodeItems(attempt.agent, seeds))
+    const answer = await appendItems(ledger, attempt.run.id, streamNo, encodeItems(attempt.agent, seeds), addedSchema(attempt.agent, attempt.run))
     if (answer.outcome === 'duplicate') {
       throw new PawlError('DUPLICATE_ITEMS', `split of "${attempt.agent.name}" yielded the key ${(answer.duplicates ?? []).map((key) => `"${key}"`).join(', ')} twice. Item keys are unique in a run.`, 'fail')
     }

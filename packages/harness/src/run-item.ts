@@ -52,7 +52,7 @@ async function settleJournal(attempt: Attempt): Promise<boolean> {
   try {
     const started = attempt.journal.actions().filter((action) => action.status === 'started')
     const settled = await Promise.all(started.map((action) =>
-      settleOne(attempt, action, toolByName(attempt.agent, action.tool), attempt.begun, { isForwardAllowed: true })))
+      settleOne(attempt, action, toolByName(attempt.agent, action.tool, action.tool_version), attempt.begun, { isForwardAllowed: true })))
     if (!settled.every((one) => one.kind !== 'parked')) return false
     // A person gave up on a call of an item that had others unsettled; now that these are settled, it fails.
     if (attempt.item.kind !== 'work' || started.length === 0 || !attempt.journal.actions().some((action) => action.status === 'abandoned')) return true

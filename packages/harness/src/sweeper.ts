@@ -1,14 +1,15 @@
 /**
  * The elected look for what nobody rang for: ended leases, items whose reason to wait is gone, due items without a job, runs with nothing open,
- * abandoned streams, an emptied queue. Every process runs one; the lease row lets one work. The lease is renewed by a completed cycle, adds
+ * abandoned streams, an emptied queue, versions nobody serves. Every process runs one; the lease row lets one work. The lease is renewed by a completed cycle, adds
  * included, so a sweeper that reaches Postgres but not the queue loses it.
  */
 import { limits, PawlError, waitMs } from '@pawl/core'
-import { dropStream, expireApprovals, forgetDispatch, freeLeases, holdSweeper, leaveSweeper, listAbandonedStreams, listOpenRuns, listUndelivered, removeSilentWorkers, wakeItems } from '@pawl/ledger'
+import { blockUnserved, dropStream, expireApprovals, forgetDispatch, freeLeases, holdSweeper, leaveSweeper, listAbandonedStreams, listOpenRuns, listUndelivered, listUnservedVersions, removeSilentWorkers, wakeItems } from '@pawl/ledger'
 import { BoardRuns } from './board-runs.ts'
 import { channelOf, dispatchRun, type DispatchParts } from './dispatch.ts'
 import type { Log } from './parts.ts'
 import type { Timings } from './timings.ts'
+import { Unserved } from './unserved.ts'
 
 /** Runs dispatched side by side: a cycle over a thousand runs is to take a second, not ten. */
 const dispatchLanes = 4
@@ -20,6 +21,7 @@ const mostPortions = 4
 export class Sweeper {
   readonly #stopped = new AbortController()
   readonly #board: BoardRuns
+  readonly #unserved: Unserved
   #isHolder = false
   /** The run that was dispatched last, by any cycle. */
   #last = ''
@@ -27,6 +29,7 @@ export class Sweeper {
 
   constructor(private readonly parts: DispatchParts, private readonly holder: string, private readonly timings: Timings, private readonly log: Log) {
     this.#board = new BoardRuns(parts.ledger, parts.queue)
+    this.#unserved = new Unserved(timings.versionGraceMs)
   }
 
   start(): void {
@@ -73,10 +76,19 @@ export class Sweeper {
     await this.#findUndelivered()
     for (const { runId, streamNo } of await listAbandonedStreams(ledger, limits.streamAbandonedAfterMs)) await dropStream(ledger, runId, streamNo)
     await removeSilentWorkers(ledger)
+    await this.#blockUnserved()
     const open = (await listOpenRuns(ledger)).toSorted()
     await this.#dispatchAll(open)
     await this.#board.show(open)
     this.#isHolder = await holdSweeper(ledger, this.holder, this.timings.sweeperLeaseMs, true)
+  }
+
+  /** What waits for a version nobody has is shown as that, once a deploy would be over. */
+  async #blockUnserved(): Promise<void> {
+    for (const { agent, version } of this.#unserved.note(await listUnservedVersions(this.parts.ledger))) {
+      const blocked = await blockUnserved(this.parts.ledger, agent, version)
+      if (blocked > 0) this.log('warn', `nobody serves ${agent}@${version}: ${blocked} items wait for a worker that has it, or for "pawl run repin <run> --to <version>"`, { agent, version })
+    }
   }
 
   /** Begins after the run at which the last cycle was: one that breaks off every time, at whatever run, has come to all of them in the end. */

@@ -15,6 +15,8 @@ export interface Timings {
   readonly settleAgainMs: number
   /** How long a suspect keeps others waiting for an empty process before it takes a slot beside them, and how long an empty process is its own. */
   readonly alonePatienceMs: number
+  /** How long an agent version may have no live process before what waits for it is blocked `version`: longer than a deploy takes. */
+  readonly versionGraceMs: number
 }
 
 export const defaultTimings: Timings = {
@@ -29,4 +31,5 @@ export const defaultTimings: Timings = {
   stopGraceMs: limits.stopGraceMs,
   settleAgainMs: 500,
   alonePatienceMs: 60_000,
+  versionGraceMs: limits.versionGraceMs,
 }

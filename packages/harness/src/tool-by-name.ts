@@ -1,15 +1,18 @@
-import type { AnyTool } from '@pawl/tools'
+/** Which code a call runs on. The journal knows versions; an agent keeps the older ones its runs began with in `previousTools`. */
+import { findTool, type AnyTool, type ToolPin } from '@pawl/tools'
 import type { AnyAgent } from './define-agent.ts'
 
-/** A tool of the agent, or the undo of one, by the name the journal has. */
-export function toolByName(agent: AnyAgent, name: string): AnyTool | undefined {
-  const queue: AnyTool[] = Object.values(agent.tools as Record<string, AnyTool>)
-  for (const seen = new Set<AnyTool>(); queue.length > 0;) {
-    const tool = queue.shift()
-    if (!tool || seen.has(tool)) continue
-    if (tool.name === name) return tool
-    seen.add(tool)
-    if (tool.undo) queue.push(tool.undo.tool)
-  }
-  return undefined
+/** A tool of the agent, or the undo of one, in exactly the version the journal has; else the newest, whose version then tells that it is another. */
+export const toolByName = (agent: AnyAgent, name: string, version: string): AnyTool | undefined => findTool(agent, name, version) ?? findTool(agent, name)
+
+/** What a new call of the run is made with: the version the run is pinned to, where this build has it. */
+export function pinnedTool(agent: AnyAgent, tool: AnyTool, pins: Readonly<Record<string, ToolPin>> | null): AnyTool {
+  const pin = pins?.[tool.name]
+  return pin === undefined || pin.version === tool.version ? tool : (findTool(agent, tool.name, pin.version) ?? tool)
+}
+
+/** All code of that name, the version to be tried first in front. */
+export function versionsOf(agent: AnyAgent, first: AnyTool): AnyTool[] {
+  const others = [...Object.values(agent.tools as Record<string, AnyTool>), ...((agent.previousTools ?? []) as readonly AnyTool[])].filter((tool) => tool.name === first.name && tool.version !== first.version)
+  return [first, ...others]
 }

@@ -29,6 +29,7 @@ CREATE TABLE "pawl"."attempts" (
 	"prompt_version" text,
 	"schema_version" integer NOT NULL,
 	"lock_digest" text,
+	"build_version" text,
 	"started_at" timestamp (3) with time zone DEFAULT clock_timestamp() NOT NULL,
 	CONSTRAINT "attempts_run_id_item_seq_epoch_pk" PRIMARY KEY("run_id","item_seq","epoch")
 );
@@ -69,8 +70,11 @@ ALTER TABLE "pawl"."actions" ADD COLUMN "turn" integer;--> statement-breakpoint
 ALTER TABLE "pawl"."actions" ADD COLUMN "approval_id" bigint;--> statement-breakpoint
 ALTER TABLE "pawl"."actions" ADD COLUMN "staged_by" integer;--> statement-breakpoint
 ALTER TABLE "pawl"."actions" ADD COLUMN "key_window_ms" bigint;--> statement-breakpoint
+ALTER TABLE "pawl"."items" ADD COLUMN "schema_version" integer;--> statement-breakpoint
 ALTER TABLE "pawl"."items" ADD COLUMN "tokens_used" bigint DEFAULT 0 NOT NULL;--> statement-breakpoint
 ALTER TABLE "pawl"."items" ADD COLUMN "cost_micros" bigint DEFAULT 0 NOT NULL;--> statement-breakpoint
+ALTER TABLE "pawl"."runs" ADD COLUMN "tools" jsonb;--> statement-breakpoint
+ALTER TABLE "pawl"."workers" ADD COLUMN "builds" jsonb DEFAULT '{}'::jsonb NOT NULL;--> statement-breakpoint
 CREATE INDEX "approvals_by_action" ON "pawl"."approvals" USING btree ("run_id","action_id");--> statement-breakpoint
 CREATE INDEX "approvals_open" ON "pawl"."approvals" USING btree ("run_id","id") WHERE status = 'open';--> statement-breakpoint
 CREATE UNIQUE INDEX "questions_by_key" ON "pawl"."questions" USING btree ("run_id","item_seq","key");--> statement-breakpoint

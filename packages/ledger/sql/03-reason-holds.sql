@@ -1,12 +1,15 @@
 -- reason_holds: does what an item waits for still stand? Called with the item's row locked.
 -- in_doubt: an action of the item (for a settler: of the run) is still in doubt. key: the owner of the key has not settled it.
 -- question: nobody has answered the one it was parked for. approval: everything it was parked for is still unanswered, and in time: one answer is enough to go on
--- with, and a request that ran out is asked anew. budget: no limit of the run's policy leaves more room than what was used up; {"scope": run | item, "what", "limit", "used"}. Its detail names them: {"approvals": [id, …]}. Every other reason is lifted by a person only.
+-- with, and a request that ran out is asked anew. budget: no limit of the run's policy leaves more room than what was used up; {"scope": run | item, "what", "limit", "used"}. Its detail names them: {"approvals": [id, …]}. version: no live process can serve the item.
+-- Every other reason is lifted by a person only.
 create or replace function pawl.reason_holds(p_run uuid, p_seq integer, p_reason text, p_detail text) returns boolean
 language plpgsql as $$
 declare
   owner record;
   waits bigint[];
+  r pawl.runs;
+  it pawl.items;
 begin
   if p_reason = 'in_doubt' then
     return exists (select 1 from pawl.actions a where a.run_id = p_run and a.status = 'in_doubt'
@@ -29,6 +32,10 @@ begin
       from pawl.runs r where r.id = p_run), (p_detail::json ->> 'limit')::numeric) <= (p_detail::json ->> 'used')::numeric;
   elsif p_reason = 'question' then
     return exists (select 1 from pawl.questions q where q.run_id = p_run and q.id = (p_detail::json ->> 'question')::bigint and q.status = 'open');
+  elsif p_reason = 'version' then
+    select * into r from pawl.runs x where x.id = p_run;
+    select * into it from pawl.items i where i.run_id = p_run and i.seq = p_seq;
+    return not pawl.is_served(r, it);
   end if;
   return true;
 end $$;

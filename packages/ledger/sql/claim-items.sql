@@ -2,18 +2,23 @@
 -- Locks: items in order of (run, seq). Reads the journal in statements that start after the locks are held, so it is never stale.
 -- Writes: attempts+1, epoch+1, barren_attempts+1, lease. Same nonce again (a lost answer): the same claim, nothing counted twice.
 -- Nothing is claimed while the ledger's history is not known to be whole, nor for a doorbell that is ahead of its item: such a dispatch was forgotten.
--- Returns a verdict for each: claimed | missing | stale | ahead | untrusted | closed | leased | early | paused | suspect | blocked.
--- An earlier build's has no turns and no questions, and a function's answer cannot be widened in place.
+-- What the claimer's build cannot serve is not claimed and no attempt is counted: it goes back for another process that can, or is blocked `version`
+-- where no live one has what it lacks (the version itself apart: there the sweep waits out a deploy first). A run that began without pins gets the
+-- claimer's. Each claim leaves a row in attempts: the pins it runs under, and the build.
+-- Returns a verdict for each: claimed | missing | stale | ahead | untrusted | closed | leased | early | paused | suspect | blocked | unserved.
+-- An earlier build's has no builds, turns and questions, and a function's answer cannot be widened in place.
 drop function if exists pawl.claim_items(uuid[], integer[], integer[], uuid, uuid, integer, integer, integer, boolean);
 create or replace function pawl.claim_items(
   p_runs uuid[], p_seqs integer[], p_generations integer[], p_worker uuid, p_nonce uuid,
-  p_ttl_ms integer, p_crash_budget integer, p_suspect_after integer, p_alone boolean
+  p_ttl_ms integer, p_crash_budget integer, p_suspect_after integer, p_alone boolean, p_builds jsonb default null
 ) returns table (run_id uuid, seq integer, verdict text, item json, run json, journal json, records json, turns json, questions json, timeline text)
 language plpgsql as $$
 declare
   w record;
   it pawl.items;
   r pawl.runs;
+  build jsonb;
+  why jsonb;
   claimed_runs uuid[] := '{}';
   claimed_seqs integer[] := '{}';
   is_known boolean := (select pawl.history_is_known(l) from pawl.ledger l);
@@ -49,12 +54,36 @@ begin
         blocked_detail = json_build_object('barrenAttempts', it.barren_attempts)::text where i.run_id = w.run and i.seq = w.seq;
       insert into pawl.events (run_id, item_seq, kind, actor, data) values (w.run, w.seq, 'item.blocked', 'pawl', jsonb_build_object('reason', 'crash_loop'));
       verdict := 'blocked'; return next; continue;
-    elsif it.barren_attempts >= p_suspect_after and not p_alone then verdict := 'suspect'; return next; continue;
     else
+      why := pawl.unserved_because(r, it, p_builds);
+      if why is not null and ((not why ?| array['model', 'prompt', 'schema', 'tools']) or pawl.is_served(r, it)) then
+        update pawl.items i set status = 'pending', worker_id = null, lease_until = null, dispatched_at = null,
+          available_at = clock_timestamp() + interval '1 second' where i.run_id = w.run and i.seq = w.seq;
+        verdict := 'unserved'; return next; continue;
+      elsif why is not null then
+        update pawl.items i set status = 'blocked', blocked_reason = 'version', blocked_detail = why::text, worker_id = null, lease_until = null, dispatched_at = null
+          where i.run_id = w.run and i.seq = w.seq;
+        insert into pawl.events (run_id, item_seq, kind, actor, data) values (w.run, w.seq, 'item.blocked', 'pawl', jsonb_build_object('reason', 'version') || why);
+        verdict := 'blocked'; return next; continue;
+      elsif it.barren_attempts >= p_suspect_after and not p_alone then verdict := 'suspect'; return next; continue;
+      end if;
+      build := p_builds -> (r.agent || '@' || r.agent_version);
+      if r.tools is null and build is not null then
+        -- Never waits: the run's row comes before its items in the order of locks.
+        perform 1 from pawl.runs x where x.id = w.run and x.tools is null for update skip locked;
+        if found then
+          update pawl.runs x set tools = build -> 'pins', lock_digest = build ->> 'lock', model_version = build ->> 'model', prompt_version = build ->> 'prompt',
+            schema_version = case x.schema_version when 0 then (build ->> 'schema')::integer else x.schema_version end
+            where x.id = w.run returning * into r;
+        end if;
+      end if;
       update pawl.items i set status = 'in_progress', attempts = i.attempts + 1, epoch = i.epoch + 1, barren_attempts = i.barren_attempts + 1,
         worker_id = p_worker, claim_nonce = p_nonce, lease_until = clock_timestamp() + make_interval(secs => p_ttl_ms / 1000.0),
         blocked_reason = null, blocked_detail = null, started_at = coalesce(i.started_at, clock_timestamp())
-        where i.run_id = w.run and i.seq = w.seq;
+        where i.run_id = w.run and i.seq = w.seq returning i.epoch into it.epoch;
+      insert into pawl.attempts (run_id, item_seq, epoch, worker_id, agent_version, model_version, prompt_version, schema_version, lock_digest, build_version)
+        values (w.run, w.seq, it.epoch, p_worker, r.agent_version, coalesce(r.model_version, build ->> 'model'), coalesce(r.prompt_version, build ->> 'prompt'),
+          coalesce(it.schema_version, r.schema_version), r.lock_digest, build ->> 'version');
     end if;
     claimed_runs := claimed_runs || w.run; claimed_seqs := claimed_seqs || w.seq;
   end loop;

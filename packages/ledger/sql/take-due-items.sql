@@ -1,5 +1,6 @@
 -- take_due_items: due items of one run, up to its window, to be rung for; each with a new generation, so no kept job can swallow it.
 -- Under the run's advisory lock; "out" (pending with a job, or in progress) is counted by a later statement than the lock.
+-- Items blocked because nobody serves the run's version count as out: those behind them would only follow, and the window keeps them few.
 -- Due is what was never delayed (available_at = created_at), whatever the clock says: a primary whose clock stepped back must not hold its runs.
 -- None while the ledger's history is not known to be whole. Also says whether anything of the run is still live, so that whoever finds nothing advances the run; items that wait for their run's seal are not.
 create or replace function pawl.take_due_items(p_run uuid, p_window integer, out taken json, out live boolean, out more boolean) language plpgsql as $$
@@ -16,7 +17,8 @@ begin
   live := exists (select 1 from pawl.items i where i.run_id = p_run and i.status in ('pending', 'in_progress', 'blocked') and (i.kind <> 'work' or r.status <> 'splitting'));
   if r.paused or not live or not (select pawl.history_is_known(l) from pawl.ledger l) then return; end if;
   select count(*)::integer into out_now from pawl.items i
-    where i.run_id = p_run and (i.status = 'in_progress' or (i.status = 'pending' and i.dispatched_at is not null));
+    where i.run_id = p_run and (i.status = 'in_progress' or (i.status = 'pending' and i.dispatched_at is not null)
+      or (i.status = 'blocked' and i.blocked_reason = 'version' and not i.blocked_detail::jsonb ?| array['model', 'prompt', 'schema', 'tools']));
   room := least(p_window, coalesce((r.policy ->> 'maxConcurrency')::integer, p_window)) - out_now;
   if room <= 0 then more := true; return; end if;
   with due as (

@@ -4,7 +4,9 @@ create or replace function pawl.wake_items(p_run uuid) returns setof uuid langua
 declare it record;
 begin
   for it in select i.run_id, i.seq, i.blocked_reason, i.blocked_detail, i.kind from pawl.items i
-            where i.status = 'blocked' and i.blocked_reason in ('in_doubt', 'key', 'approval', 'question', 'budget') and (p_run is null or i.run_id = p_run)
+            where i.status = 'blocked' and (p_run is null or i.run_id = p_run) and (i.blocked_reason in ('in_doubt', 'key', 'approval', 'question', 'budget')
+              -- A backlog of a version nobody has is not asked about item by item.
+              or (i.blocked_reason = 'version' and exists (select 1 from pawl.runs r join pawl.workers w on w.builds ? (r.agent || '@' || r.agent_version) where r.id = i.run_id)))
             order by i.run_id, i.seq for update skip locked loop
     continue when pawl.reason_holds(it.run_id, it.seq, it.blocked_reason, it.blocked_detail);
     if it.kind = 'work' and it.blocked_reason = 'in_doubt'

@@ -37,7 +37,7 @@ export type QuestionRow = z.infer<typeof questionRow>
 export const itemRow = z.object({
   run_id: z.string(), seq: z.number(), kind: z.enum(ITEM_KINDS), key: z.string(), payload: z.string(), status: z.enum(ITEM_STATUSES),
   blocked_reason: z.enum(BLOCKED_REASONS).nullable(), attempts: z.number(), failures: z.number(), barren_attempts: z.number(), epoch: z.number(),
-  generation: z.number(), tokens_used: z.number(), cost_micros: z.number(), started_at: z.string().nullable(), allow_new_calls: z.boolean(), result: z.string().nullable(), error: z.string().nullable(),
+  generation: z.number(), schema_version: z.number().nullable().default(null), tokens_used: z.number(), cost_micros: z.number(), started_at: z.string().nullable(), allow_new_calls: z.boolean(), result: z.string().nullable(), error: z.string().nullable(),
 })
 export type ItemRow = z.infer<typeof itemRow>
 
@@ -64,9 +64,12 @@ export const runPolicy = z.object({
 })
 export type RunPolicy = z.infer<typeof runPolicy>
 
+/** By tool name: what the run began with. */
+export const toolPins = z.record(z.string(), z.object({ version: z.string(), format: z.string() }))
+
 export const runRow = z.object({
   id: z.string(), namespace: z.string(), agent: z.string(), agent_version: z.string(), model_version: z.string().nullable(), prompt_version: z.string().nullable(),
-  schema_version: z.number(), lock_digest: z.string().nullable(), input: z.string(), labels: z.record(z.string(), z.string()), policy: runPolicy,
+  schema_version: z.number(), lock_digest: z.string().nullable(), tools: toolPins.nullable().default(null), input: z.string(), labels: z.record(z.string(), z.string()), policy: runPolicy,
   status: z.enum(RUN_STATUSES), paused: z.boolean(), created_by: z.string(), items_total: z.number(), ending: z.number(), result: z.string().nullable(), error: z.string().nullable(),
 })
 export type RunRow = z.infer<typeof runRow>

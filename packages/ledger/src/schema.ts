@@ -39,8 +39,11 @@ export const runs = pawl.table('runs', {
   agentVersion: text('agent_version').notNull(),
   modelVersion: text('model_version'),
   promptVersion: text('prompt_version'),
+  /** Of input and payloads. 0: whoever started it did not say; the first claim does. */
   schemaVersion: integer('schema_version').notNull().default(1),
   lockDigest: text('lock_digest'),
+  /** By tool name: version and format digest of what the run began with; null where whoever started it did not know. */
+  tools: jsonb('tools').$type<Record<string, { version: string; format: string }>>(),
   input: text('input').notNull(),
   labels: jsonb('labels').$type<Record<string, string>>().notNull().default({}),
   policy: jsonb('policy').notNull().default({}),
@@ -79,6 +82,8 @@ export const items = pawl.table('items', {
   kind: text('kind').notNull(),
   key: text('key').notNull(),
   payload: text('payload').notNull(),
+  /** Of its payload, where it is not the run's: a newer build added it. */
+  schemaVersion: integer('schema_version'),
   status: text('status').notNull().default('pending'),
   blockedReason: text('blocked_reason'),
   /** JSON: what the page shows beside the reason, and what wakes it. */
@@ -236,7 +241,7 @@ export const turns = pawl.table('turns', {
   at: at('at').notNull().default(now),
 }, (t) => [primaryKey({ columns: [t.runId, t.itemSeq, t.n] })])
 
-/** Each claim of an item, with the pins it ran under. */
+/** Each claim of an item, with the run's pins as it ran under them, and the build that ran it. */
 export const attempts = pawl.table('attempts', {
   runId: uuid('run_id').notNull(),
   itemSeq: integer('item_seq').notNull(),
@@ -247,6 +252,8 @@ export const attempts = pawl.table('attempts', {
   promptVersion: text('prompt_version'),
   schemaVersion: integer('schema_version').notNull(),
   lockDigest: text('lock_digest'),
+  /** The agent version of the worker's own code; another than `agentVersion` where it serves older ones. Null: a worker from before this column. */
+  buildVersion: text('build_version'),
   startedAt: at('started_at').notNull().default(now),
 }, (t) => [primaryKey({ columns: [t.runId, t.itemSeq, t.epoch] })])
 
@@ -269,6 +276,8 @@ export const workers = pawl.table('workers', {
   pid: integer('pid').notNull(),
   pidStartedAt: text('pid_started_at'),
   serves: jsonb('serves').$type<string[]>().notNull(),
+  /** By `agent@version`: what this process's code has for its runs. A row stands for a live process; silent ones are removed. */
+  builds: jsonb('builds').notNull().default({}),
   startedAt: at('started_at').notNull().default(now),
   heartbeatAt: at('heartbeat_at').notNull().default(now),
 })

@@ -1,4 +1,6 @@
 /** What is said about the ledger and the tools themselves: audit, doctor, tools, ledger clear. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { openWorld, type World } from './cli/world.testsuite.ts'
 import type { Finding } from './doctor/finding.ts'
@@ -19,7 +21,7 @@ test('tools says of every tool how an interrupted call is settled, and what cann
   expect(people.stdout).toMatch(/notes@1 +note\.write@1 +idempotent +its input +– +none +called again under its key/)
   expect(people.stdout).toMatch(/mails@2 +mail\.send@1 +non-idempotent +its input +– +none +asked of a person/)
   expect(people.stdout).toContain('Cannot be undone: note.write, mail.send.')
-  expect(tools).toMatchObject([{ tool: 'note.write', effect: 'idempotent', irreversible: true, verify: false }, { tool: 'mail.send', timeoutMs: 300, settleWindowMs: 100 }])
+  expect(tools).toMatchObject([{ tool: 'note.write', effect: 'idempotent', irreversible: true, verify: false }, { tool: 'mail.send', timeoutMs: 300, settleWindowMs: 100 }, { agent: 'asks@1' }])
 })
 
 test('the doctor is content with an idle ledger, warns that nobody works, and fails when work waits for a version nobody serves', async () => {
@@ -31,6 +33,28 @@ test('the doctor is content with an idle ledger, warns that nobody works, and fa
   const waiting = await world.pawl('doctor', '--json')
   expect(waiting.code).toBe(1)
   expect(levelsOf(waiting)).toMatchObject({ config: 'ok', postgres: 'ok', schema: 'ok', timeline: 'ok', queue: 'ok', workers: 'fail', versions: 'fail', orphans: 'ok', blocked: 'ok' })
+})
+
+test('the doctor says how what waits for a version is moved, and repin says beforehand that nobody serves it', async () => {
+  await world.ledger.query(`update pawl.items set status = 'blocked', blocked_reason = 'version', blocked_detail = '{"agent":"notes","version":"1"}'`)
+  expect((await world.pawl('doctor')).stdout).toMatch(/fail +versions +1 item of notes@1 wait, and no live worker serves it/)
+  const [run] = await world.ledger.query<{ id: string }>('select id from pawl.runs')
+  const preview = await world.pawl('run', 'repin', run?.id ?? '', '--to', '9', '--dry-run')
+  expect([preview.code, preview.stdout]).toEqual([1, expect.stringContaining('no live worker and no agent known here has version 9')])
+  expect(await world.pawl('run', 'repin', run?.id ?? '')).toMatchObject({ code: 2, stderr: expect.stringContaining('--to <version>') as string })
+  await world.ledger.query(`update pawl.items set status = 'pending', blocked_reason = null, blocked_detail = null`)
+})
+
+test('the lock is written, agrees with the code that wrote it, and a key that changes under its version fails the check with both keys', async () => {
+  const lockFile = join(world.folder, 'pawl.lock.json')
+  const args = ['tools', '--lock-file', lockFile] as const
+  expect(await world.pawl(...args, '--check')).toMatchObject({ code: 1, stderr: expect.stringContaining('pawl tools --lock') as string })
+  expect((await world.pawl(...args, '--lock')).code).toBe(0)
+  expect(await world.pawl(...args, '--check')).toMatchObject({ code: 0 })
+  const lock = readFileSync(lockFile, 'utf8')
+  writeFileSync(lockFile, lock.replaceAll('"samples": [', '"samples": [\n"[\\"another\\"]",'))
+  const changed = await world.pawl(...args, '--check')
+  expect([changed.code, changed.stdout]).toEqual([1, expect.stringMatching(/✗ mail\.send@1: key changed without a new version\n +locked: .*another.*\n +now: /)])
 })
 
 test('the doctor names items under ended leases and blocked ones', async () => {

@@ -6,11 +6,12 @@ import { encode, newRunId } from '@pawl/core'
 import { encodeItems, Harness, type AnyAgent, type FailpointName, type FailpointPlace, type ItemSeed, type Log, type Timings } from '@pawl/harness'
 import { appendItems, Ledger, migrateLedger, openStream, readIdentity, readRun, sealRun, startRun, type RunPolicy, type RunRow } from '@pawl/ledger'
 import { connectQueue, type Queue } from '@pawl/queue'
+import { pinsOf } from '@pawl/tools'
 
 /** Long enough for a loaded machine, short enough that a takeover is a matter of one or two seconds. */
 export const shortTimings: Timings = {
   leaseMs: 2_500, renewEveryMs: 500, sendWindowMs: 1_000, sweepEveryMs: 50, sweeperLeaseMs: 1_500, heartbeatEveryMs: 1_000,
-  undeliveredAfterMs: 1_000, divergedHoldMs: 250, stopGraceMs: 10_000, settleAgainMs: 50, alonePatienceMs: 2_000,
+  undeliveredAfterMs: 1_000, divergedHoldMs: 250, stopGraceMs: 10_000, settleAgainMs: 50, alonePatienceMs: 2_000, versionGraceMs: 300,
 }
 
 export interface FaultPlan {
@@ -127,8 +128,7 @@ export class VirtualWorkers {
   async startRun(agent: AnyAgent, input: unknown, options: { items?: readonly ItemSeed<unknown>[]; policy?: Partial<RunPolicy>; id?: string; rings?: boolean } = {}): Promise<string> {
     const id = options.id ?? newRunId()
     await startRun(this.ledger, {
-      id, namespace: 'test', key: null, digest: null, agent: agent.name, agentVersion: agent.version, modelVersion: null, promptVersion: null, schemaVersion: 1,
-      lockDigest: null, input: encode(input, { what: 'input' }), labels: {}, policy: { ...agent.policy, ...options.policy }, createdBy: 'test', split: options.items === undefined,
+      id, namespace: 'test', key: null, digest: null, agent: agent.name, ...pinsOf(agent), input: encode(input, { what: 'input' }), labels: {}, policy: { ...agent.policy, ...options.policy }, createdBy: 'test', split: options.items === undefined,
     })
     if (options.items) {
       const stream = (await openStream(this.ledger, id, 60_000)) ?? 0

@@ -4,3 +4,8 @@ export { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions } from 
 export * from './not-sent.ts'
 export * from './verdict.ts'
 export { watchProcessGroups } from './process-group.ts'
+export { lockAgent, lockTool, type LockedAgent, type LockedTool } from './lock/lock.ts'
+export { formatDigest, keyFormatOf, type KeyFormat } from './lock/key-format.ts'
+export { lockDigestOf, modelPinsOf, offerOf, pinsOf, type BuildOffer, type ModelPins, type PinnedAgent, type RunPins, type ToolPin, type Upcast } from './lock/pins.ts'
+export { allTools, currentTools, findTool, type ToolHolder } from './lock/reach.ts'
+export { compareLocks, lockFileSchema, type LockChange, type LockFile } from './lock/compare-locks.ts'

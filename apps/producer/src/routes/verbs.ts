@@ -1,9 +1,9 @@
 /** What operators do: stop and resume runs, answer what a machine may not decide. */
-import { actionSchema, actionToWire, approvalDecisionSchema, fromWire, inboxSchema, inboxToWire, itemSchema, itemToWire, pageSchema, previewSchema, questionSchema, questionToWire, verbAnswerSchema } from '@pawl/client'
+import { actionSchema, actionToWire, approvalDecisionSchema, fromWire, inboxSchema, inboxToWire, itemSchema, itemToWire, pageSchema, previewSchema, questionSchema, questionToWire, repinAnswerSchema, repinPreviewSchema, verbAnswerSchema } from '@pawl/client'
 import { z } from 'zod'
 import type { Services } from '../app.ts'
 import { addRoute, type App } from '../route.ts'
-import { answerBody, budgetBody, decisionBody, decisionsBody, dryRunQuery, numberText, pageQuery, releaseBody, runParams, settleBody, verbBody } from '../schemas.ts'
+import { answerBody, budgetBody, decisionBody, decisionsBody, dryRunQuery, numberText, pageQuery, releaseBody, repinBody, runParams, settleBody, verbBody } from '../schemas.ts'
 
 const summaries = {
   resume: 'Let a run go on; failed and cancelled items go round again. Nothing committed is repeated.',
@@ -29,6 +29,12 @@ export function addVerbRoutes(app: App, services: Services): void {
     method: 'post', path: '/v1/runs/{run}/budget', scope: 'operate', summary: 'Give a run, or each of its items, other limits for what models may spend. Items that wait for it go on.',
     params: runParams, body: budgetBody, answer: { description: 'Set.', schema: verbAnswerSchema },
     handle: async ({ c, params, body, pawl }) => c.json(await pawl.setBudget(params.run, body)),
+  })
+  addRoute(app, services, {
+    method: 'post', path: '/v1/runs/{run}/repin', scope: 'operate', summary: 'Move a run to another agent version. With dryRun it only says what the new version would not recognise.',
+    params: runParams, body: repinBody,
+    answer: { description: 'What was moved, or what would be met.', schema: z.union([repinAnswerSchema, repinPreviewSchema]) },
+    handle: async ({ c, params, body, pawl }) => c.json(await pawl.repin(params.run, body)),
   })
   addRoute(app, services, {
     method: 'get', path: '/v1/inbox', scope: 'read', summary: 'What waits for a person, with the answers it takes now.',

@@ -6,7 +6,7 @@ import { decode, PawlError, Rejected, ToolFailed, type TurnCall, type TurnDecisi
 import type { Attempt } from '../attempt.ts'
 import { makeCall, prepare } from '../bracket.ts'
 import type { Call } from '../call.ts'
-import { toolByName } from '../tool-by-name.ts'
+import { pinnedTool, toolByName } from '../tool-by-name.ts'
 import type { AskedCall, Said } from './decision.ts'
 import { answerName, type Offer } from './offer.ts'
 import type { Loop } from './options.ts'
@@ -72,7 +72,8 @@ export function resumeTurn(attempt: Attempt, loop: Loop, offer: Offer, n: number
 
 function recall(attempt: Attempt, offer: Offer, n: number, recorded: TurnCall, key: string): Call {
   const row = attempt.journal.get(key)
-  const tool = (row && toolByName(attempt.agent, row.tool)) ?? offer.tools.get(recorded.name)
+  const offered = offer.tools.get(recorded.name)
+  const tool = (row && toolByName(attempt.agent, row.tool, row.tool_version)) ?? (offered && pinnedTool(attempt.agent, offered, attempt.run.tools))
   if (!tool) throw unreadable(n, recorded, 'this build has no such tool')
   const own = !tool.key
   // Drawn as it was then: the calls of later turns count on.

@@ -7,6 +7,7 @@
 import { buildBrief, estimateTokens, PawlError, type BriefAction, type BriefSource, type TurnDecision } from '@pawl/core'
 import type { LanguageModelV3Prompt } from '@ai-sdk/provider'
 import { readSpent } from '@pawl/ledger'
+import type { ModelPins } from '@pawl/tools'
 import { attemptOf } from '../agent-context.ts'
 import { never, type Attempt } from '../attempt.ts'
 import type { AgentContext, AnyAgent, ItemOutcome } from '../define-agent.ts'
@@ -35,7 +36,7 @@ export function agentLoop(options: LoopOptions): LoopRun {
     return await new LoopOfItem(attempt, loop).run()
   }
   loops.set(run, loop)
-  return Object.assign(run, { brief: { system: loop.system, contextTokens: loop.contextTokens } satisfies BriefSource })
+  return Object.assign(run, { brief: { system: loop.system, contextTokens: loop.contextTokens } satisfies BriefSource, pins: { model: loop.modelVersion, prompt: loop.promptVersion } satisfies ModelPins })
 }
 
 /** The pins of an agent that thinks; undefined for one whose code decides. */

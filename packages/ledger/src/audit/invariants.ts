@@ -1,7 +1,7 @@
 /**
  * What must hold of a ledger after any fault, once it is quiet: each a statement that must find nothing.
- * `$1` is a run's id, or null for all. The numbers are those of the design's list; 18 (pins per attempt) has no table yet,
- * and those that need a record of what receivers saw are in `oracle.ts`.
+ * `$1` is a run's id, or null for all. The numbers are those of the design's list;
+ * those that need a record of what receivers saw are in `oracle.ts`.
  */
 import { limits } from '@pawl/core'
 
@@ -130,6 +130,19 @@ export const invariants: readonly Invariant[] = [
         where ${ofRun('p.run_id')} and p.consumed_at is not null and (p.status <> 'approved' or a.sends < 1)`,
   },
   {
+    invariant: 18, name: 'pins-keep', sentence: 'The pins of a run are equal in all its attempts, unless it was repinned between them, and they are the run’s own.',
+    sql: `with t as (select a.run_id, a.item_seq, a.epoch, a.started_at, row(a.agent_version, a.model_version, a.prompt_version, a.lock_digest)::text as pins,
+          (select count(*) from pawl.events e where e.run_id = a.run_id and e.kind = 'run.repinned' and e.at <= a.started_at) as repins
+        from pawl.attempts a join pawl.runs r on r.id = a.run_id where ${ofRun('a.run_id')} and (a.lock_digest is not null or r.lock_digest is null))
+      select t.run_id, min(t.item_seq) as item_seq, count(distinct t.pins)::text || ' pins without a repin between' as what from t
+        where not exists (select 1 from pawl.events e where e.run_id = t.run_id and e.kind = 'run.repinned' and e.at between t.started_at - interval '5 ms' and t.started_at + interval '5 ms')
+        group by t.run_id, t.repins having count(distinct t.pins) > 1
+      union all select t.run_id, t.item_seq, 'attempt ' || t.epoch || ' ran under ' || t.pins from t join pawl.runs r on r.id = t.run_id
+        where t.repins = (select count(*) from pawl.events e where e.run_id = t.run_id and e.kind = 'run.repinned')
+        and not exists (select 1 from pawl.events e where e.run_id = t.run_id and e.kind = 'run.repinned' and e.at between t.started_at - interval '5 ms' and t.started_at + interval '5 ms')
+        and t.pins <> row(r.agent_version, r.model_version, r.prompt_version, r.lock_digest)::text`,
+  },
+  {
     invariant: 19, name: 'ended-rows-keep', sentence: 'Ended items hold no lease, say when they ended, and are guarded against every other change.',
     sql: `select i.run_id, i.seq, i.status, i.lease_until, i.finished_at from pawl.items i where ${ofRun('i.run_id')} and i.status not in ${live}
         and (i.lease_until is not null or i.worker_id is not null or i.finished_at is null)
@@ -141,7 +154,7 @@ export const invariants: readonly Invariant[] = [
     sql: `select x.run_id, x.due from (
         select r.id as run_id, r.policy, count(*) filter (where i.status = 'pending' and i.dispatched_at is null and i.available_at < clock_timestamp() - interval '1 minute'
           and (i.kind <> 'work' or (r.status = 'running' and r.started_at < clock_timestamp() - interval '1 minute')))::integer as due,
-        count(*) filter (where i.status = 'in_progress' or (i.status = 'pending' and i.dispatched_at is not null)) as out
+        count(*) filter (where i.status = 'in_progress' or (i.status = 'pending' and i.dispatched_at is not null) or (i.status = 'blocked' and i.blocked_reason = 'version')) as out
         from pawl.runs r join pawl.items i on i.run_id = r.id and i.status in ${live} where ${ofRun('r.id')} and not r.paused group by r.id, r.policy) x
       where x.due > 0 and x.out < least(${limits.dispatchWindow}, coalesce((x.policy ->> 'maxConcurrency')::integer, ${limits.dispatchWindow}))`,
   },

@@ -26,6 +26,10 @@ export interface RunView {
   readonly namespace: string
   readonly agent: string
   readonly agentVersion: string
+  readonly modelVersion: string | null
+  readonly promptVersion: string | null
+  readonly schemaVersion: number
+  readonly lockDigest: string | null
   readonly status: RunStatus
   readonly paused: boolean
   /** How often the run was sent round again, 1 for the first time. */
@@ -66,7 +70,8 @@ interface Counts {
 }
 
 const shown = {
-  id: runs.id, namespace: runs.namespace, agent: runs.agent, agentVersion: runs.agentVersion, input: runs.input, labels: runs.labels, policy: runs.policy,
+  id: runs.id, namespace: runs.namespace, agent: runs.agent, agentVersion: runs.agentVersion,
+  modelVersion: runs.modelVersion, promptVersion: runs.promptVersion, schemaVersion: runs.schemaVersion, lockDigest: runs.lockDigest, input: runs.input, labels: runs.labels, policy: runs.policy,
   status: runs.status, paused: runs.paused, ending: runs.ending, createdBy: runs.createdBy, result: runs.result, error: runs.error,
   createdAt: runs.createdAt, startedAt: runs.startedAt, finishedAt: runs.finishedAt,
 }

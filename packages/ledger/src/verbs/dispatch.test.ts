@@ -2,7 +2,7 @@ import { newId } from '@pawl/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { claim, finishOne, itemNow, openStage, runOf, uniqueName, type Stage } from '../stage.testsuite.ts'
 import { forgetDispatch, listOpenRuns, listUndelivered, takeDueItems } from './dispatch.ts'
-import { beat, holdSweeper, leaveSweeper, listNeighbours, listStoppedRuns, removeSilentWorkers, removeWorker, type WorkerRow } from './fleet.ts'
+import { beat, holdSweeper, leaveSweeper, listNeighbours, lookAtRuns, pinsText, removeSilentWorkers, removeWorker, type WorkerRow } from './fleet.ts'
 import { blockItem } from './items.ts'
 import { pauseRun } from './runs.ts'
 
@@ -114,8 +114,9 @@ test('workers register what proves them dead or alive; the silent ones go', asyn
 test('paused runs are told from running ones', async () => {
   const [running, paused] = [await runOf(stage, 1), await runOf(stage, 1)]
   await pauseRun(stage.ledger, paused, 'ann')
-  expect(await listStoppedRuns(stage.ledger, [running, paused])).toEqual([paused])
-  expect(await listStoppedRuns(stage.ledger, [])).toEqual([])
+  const pins = pinsText({ agent_version: '1', model_version: null, prompt_version: null })
+  expect((await lookAtRuns(stage.ledger, [running, paused])).toSorted((a, b) => Number(a.paused) - Number(b.paused))).toEqual([{ id: running, paused: false, pins }, { id: paused, paused: true, pins }])
+  expect(await lookAtRuns(stage.ledger, [])).toEqual([])
 })
 
 test('doorbells that nobody answers do not stand before a lost one: every look sees others', async () => {

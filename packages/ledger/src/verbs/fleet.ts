@@ -1,6 +1,7 @@
 import { limits } from '@pawl/core'
 import { z } from 'zod'
 import type { Ledger } from '../connect.ts'
+import { runVerbOnce } from './run-verb.ts'
 
 /** What proves on this host that a process is the one that registered: pids are reused, start times are not. Nulls prove nothing. */
 export interface ProcessIdentity {
@@ -16,11 +17,11 @@ export interface WorkerRow extends ProcessIdentity {
   readonly name: string
 }
 
-/** Registers a process, or says again that it lives. */
-export async function beat(ledger: Ledger, worker: WorkerRow, serves: readonly string[]): Promise<void> {
-  await ledger.query(`insert into pawl.workers (id, name, host, boot_id, pid_namespace, pid, pid_started_at, serves) values ($1, $2, $3, $4, $5, $6, $7, $8)
+/** Registers a process, or says again that it lives. `serves`: the `agent@version` whose items it takes. `builds`: JSON by `agent@version`, what its code has for them. */
+export async function beat(ledger: Ledger, worker: WorkerRow, serves: readonly string[], builds = '{}'): Promise<void> {
+  await ledger.query(`insert into pawl.workers (id, name, host, boot_id, pid_namespace, pid, pid_started_at, serves, builds) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
     on conflict (id) do update set heartbeat_at = clock_timestamp()`, [
-    worker.id, worker.name, worker.host, worker.bootId, worker.pidNamespace, worker.pid, worker.pidStartedAt, JSON.stringify(serves),
+    worker.id, worker.name, worker.host, worker.bootId, worker.pidNamespace, worker.pid, worker.pidStartedAt, JSON.stringify(serves), builds,
   ])
 }
 
@@ -55,9 +56,33 @@ export async function leaveSweeper(ledger: Ledger, holder: string): Promise<void
   await ledger.query('update pawl.sweeper set holder = null, lease_until = null where holder = $1', [holder])
 }
 
-/** Of these runs, the paused ones: their items hand back at the next call boundary. An ended run's items are fenced, and its settle item goes on. */
-export async function listStoppedRuns(ledger: Ledger, runIds: readonly string[]): Promise<string[]> {
+/** What a worker looks at of the runs it works for: paused ones are handed back at the next call boundary, and so are those whose pins were changed. */
+export interface HeldRun {
+  readonly id: string
+  readonly paused: boolean
+  /** Of the pins, compared as one text. */
+  readonly pins: string
+}
+
+export const pinsText = (run: { agent_version: string; model_version: string | null; prompt_version: string | null }): string =>
+  JSON.stringify([run.agent_version, run.model_version, run.prompt_version])
+
+/** An ended run's items are fenced, and its settle item goes on. */
+export async function lookAtRuns(ledger: Ledger, runIds: readonly string[]): Promise<HeldRun[]> {
   if (runIds.length === 0) return []
-  const rows = await ledger.query<{ id: string }>(`select r.id from pawl.runs r where r.id in (select x::uuid from json_array_elements_text($1::json) as x) and r.paused`, [JSON.stringify(runIds)])
-  return rows.map((row) => row.id)
+  const rows = await ledger.query<{ id: string; paused: boolean; agent_version: string; model_version: string | null; prompt_version: string | null }>(
+    `select r.id, r.paused, r.agent_version, r.model_version, r.prompt_version from pawl.runs r where r.id in (select x::uuid from json_array_elements_text($1::json) as x)`, [JSON.stringify(runIds)])
+  return rows.map((row) => ({ id: row.id, paused: row.paused, pins: pinsText(row) }))
+}
+
+/** Agent versions of open runs that no live process serves. */
+export async function listUnservedVersions(ledger: Ledger): Promise<{ agent: string; version: string }[]> {
+  return await ledger.query<{ agent: string; version: string }>(`select distinct r.agent, r.agent_version as version from pawl.runs r
+    where r.status in ('splitting', 'running', 'finalizing', 'compensating') and not r.paused
+    and not exists (select 1 from pawl.workers w where (w.builds -> (r.agent || '@' || r.agent_version) ->> case when r.status = 'splitting' then 'splits' else 'items' end)::boolean)`)
+}
+
+/** `block_unserved`: how many were blocked `version`. */
+export async function blockUnserved(ledger: Ledger, agent: string, version: string): Promise<number> {
+  return (await runVerbOnce(ledger, 'block_unserved', [agent, version], z.object({ block_unserved: z.number() }))).block_unserved
 }

@@ -25,10 +25,10 @@ export async function freeLeases(ledger: Ledger, deadWorker: string | null, leas
 
 const addOutcome = z.object({ outcome: z.enum(['added', 'fenced', 'closed', 'conflict']), names: z.array(z.string()).nullable() })
 
-/** `add_items`: from a running item, fenced by its epoch. */
-export async function addItems(ledger: Ledger, by: Holder, items: readonly { key: string; payload: string }[]): Promise<z.infer<typeof addOutcome>> {
-  const [row] = await ledger.query('select outcome, to_json(names) as names from pawl.add_items($1, $2, $3, $4, $5)', [
-    by.runId, by.seq, by.epoch, arrayOf(items.map((i) => i.key)), arrayOf(items.map((i) => i.payload)),
+/** `add_items`: from a running item, fenced by its epoch. `schemaVersion`: of the payloads, where it is not the run's. */
+export async function addItems(ledger: Ledger, by: Holder, items: readonly { key: string; payload: string }[], schemaVersion: number | null = null): Promise<z.infer<typeof addOutcome>> {
+  const [row] = await ledger.query('select outcome, to_json(names) as names from pawl.add_items($1, $2, $3, $4, $5, $6)', [
+    by.runId, by.seq, by.epoch, arrayOf(items.map((i) => i.key)), arrayOf(items.map((i) => i.payload)), schemaVersion,
   ], { retryForMs: 60_000 })
   return addOutcome.parse(row)
 }

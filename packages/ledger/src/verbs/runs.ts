@@ -17,6 +17,8 @@ export interface NewRun {
   readonly promptVersion: string | null
   readonly schemaVersion: number
   readonly lockDigest: string | null
+  /** By tool name; null or absent where whoever starts the run does not know its tools. */
+  readonly tools?: Readonly<Record<string, { readonly version: string; readonly format: string }>> | null
   readonly input: string
   readonly labels: Readonly<Record<string, string>>
   readonly policy: Partial<RunPolicy>
@@ -31,7 +33,7 @@ const startOutcome = z.object({ outcome: z.enum(['created', 'exists']), run_id: 
 export async function startRun(ledger: Ledger, run: NewRun): Promise<z.infer<typeof startOutcome>> {
   return await runVerbOnce(ledger, 'start_run', [
     run.id, run.namespace, run.key, run.digest, run.agent, run.agentVersion, run.modelVersion, run.promptVersion, run.schemaVersion, run.lockDigest,
-    run.input, JSON.stringify(run.labels), JSON.stringify(run.policy), run.createdBy, run.split,
+    run.input, JSON.stringify(run.labels), JSON.stringify(run.policy), run.createdBy, run.split, run.tools ? JSON.stringify(run.tools) : null,
   ], startOutcome, { retryForMs: run.key === null ? 0 : 5_000 })
 }
 
@@ -43,10 +45,10 @@ export async function openStream(ledger: Ledger, runId: string, aliveMs: number)
 
 const appendOutcome = z.object({ outcome: z.enum(['added', 'closed', 'duplicate']), duplicates: z.array(z.string()).nullable() })
 
-/** `append_items`: one chunk. Written again after a lost answer it would find its own keys, so the caller reopens the stream instead. */
-export async function appendItems(ledger: Ledger, runId: string, streamNo: number, items: readonly { key: string; payload: string }[]): Promise<z.infer<typeof appendOutcome>> {
-  const [row] = await ledger.query('select outcome, to_json(duplicates) as duplicates from pawl.append_items($1, $2, $3, $4)', [
-    runId, streamNo, arrayOf(items.map((i) => i.key)), arrayOf(items.map((i) => i.payload)),
+/** `append_items`: one chunk. `schemaVersion`: of its payloads, where it is not the run's. Written again after a lost answer it would find its own keys, so the caller reopens the stream instead. */
+export async function appendItems(ledger: Ledger, runId: string, streamNo: number, items: readonly { key: string; payload: string }[], schemaVersion: number | null = null): Promise<z.infer<typeof appendOutcome>> {
+  const [row] = await ledger.query('select outcome, to_json(duplicates) as duplicates from pawl.append_items($1, $2, $3, $4, $5)', [
+    runId, streamNo, arrayOf(items.map((i) => i.key)), arrayOf(items.map((i) => i.payload)), schemaVersion,
   ])
   return appendOutcome.parse(row)
 }
@@ -115,3 +117,18 @@ export async function openSplitStream(ledger: Ledger, by: Holder): Promise<numbe
   const row = await runVerbOnce(ledger, 'open_split_stream', [by.runId, by.seq, by.epoch], z.object({ open_split_stream: z.number().nullable() }))
   return row.open_split_stream
 }
+
+/** What `repin_run` moves a run to. */
+export interface NewPins {
+  readonly agentVersion: string
+  readonly modelVersion: string | null
+  readonly promptVersion: string | null
+  readonly lockDigest: string | null
+  /** Null: whoever claims first says. */
+  readonly tools: Readonly<Record<string, { readonly version: string; readonly format: string }>> | null
+}
+
+/** `repin_run`: repinned | changed | wrong_state | missing. `expected`: the version the caller looked at. */
+export const repinRun = (ledger: Ledger, runId: string, expected: string, pins: NewPins, by: { actor: string; reason: string | null }): Promise<RunVerbAnswer & { version: string | null; moved: number }> =>
+  runVerbOnce(ledger, 'repin_run', [runId, expected, pins.agentVersion, pins.modelVersion, pins.promptVersion, pins.lockDigest, pins.tools ? JSON.stringify(pins.tools) : null, by.actor, by.reason],
+    verbOutcome.extend({ version: z.string().nullable(), moved: z.number() }))

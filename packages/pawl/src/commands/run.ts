@@ -4,6 +4,7 @@ import { addRunBrief } from './run-brief.ts'
 import { addRunBudget } from './run-budget.ts'
 import { addRunItems } from './run-items.ts'
 import { addRunList } from './run-list.ts'
+import { addRunRepin } from './run-repin.ts'
 import { addRunShow } from './run-show.ts'
 import { addRunStart } from './run-start.ts'
 import { addRunVerbs } from './run-verbs.ts'
@@ -21,4 +22,5 @@ export function addRun(parent: Command): void {
   addRunBrief(run)
   addRunVerbs(run)
   addRunBudget(run)
+  addRunRepin(run)
 }

@@ -4,11 +4,16 @@ import type { Command } from 'commander'
 import colors from 'picocolors'
 import { PawlError } from '@pawl/core'
 import { exitOf } from '../cli/exit-codes.ts'
+import { UsageError } from '../cli/fail.ts'
 import { addLeaf } from '../cli/leaf.ts'
 import { findConfig } from '../cli/place.ts'
+import { checkLock, writeLock } from './tools-lock.ts'
 
 interface ToolsOptions {
   readonly config?: string
+  readonly lock?: boolean
+  readonly check?: boolean
+  readonly lockFile?: string
 }
 
 interface ToolFacts {
@@ -32,10 +37,17 @@ interface ToolFacts {
 export function addTools(parent: Command): void {
   addLeaf<ToolsOptions>(parent, {
     usage: 'tools', about: "every agent's tools: effect, key, verify, undo, and what cannot be undone",
-    options: (command) => void command.option('--config <file>', 'pawl.config.ts or .js (default: the one in this folder)'),
+    options: (command) => void command.option('--config <file>', 'pawl.config.ts or .js (default: the one in this folder)')
+      .option('--lock', 'write pawl.lock.json: keys, effects, undos and pins, to be committed beside the code')
+      .option('--check', 'fail when this code does not do what the lock says; for CI')
+      .option('--lock-file <file>', 'the lock (default: pawl.lock.json in this folder)'),
     async run({ options, out }) {
       const config = await findConfig(options.config)
       if (config === undefined) throw new PawlError('NO_CONFIG', 'This folder has no pawl.config.ts or .js. Go to the folder that has it, or name it with --config.')
+      if (options.lock && options.check) throw new UsageError('Give --lock or --check: one writes the file, the other looks at it.')
+      const lockFile = options.lockFile ?? 'pawl.lock.json'
+      if (options.lock) return writeLock(out, config.agents, lockFile)
+      if (options.check) return checkLock(out, config.agents, lockFile)
       const tools = config.agents.flatMap(factsOf)
       out.emit(tools)
       if (tools.length === 0) out.line('No agent of this config has tools.')

@@ -7,21 +7,33 @@ import { many, plain } from '../cli/plain.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
 
 const workers = z.array(z.object({ host: z.string(), pid: z.number(), serves: z.array(z.string()), silentMs: z.coerce.number() }))
+const lacks = z.array(z.object({ name: z.string(), n: z.number(), run: z.string(), lacks: z.string() }))
 const facts = z.object({ orphans: z.coerce.number(), sweeps: z.boolean() })
 
 export async function checkFleet(ledger: Ledger, agents: readonly AnyAgent[] | undefined): Promise<Finding[]> {
   const live = workers.parse(await ledger.query(`select host, pid, serves, extract(epoch from clock_timestamp() - heartbeat_at) * 1000 as "silentMs"
-    from pawl.workers where heartbeat_at > clock_timestamp() - make_interval(secs => $1::double precision / 1000) order by started_at`, [limits.workerGoneAfterMs]))
+    from pawl.workers where heartbeat_at > clock_timestamp() - make_interval(secs => $1::double precision / 1000) order by started_at`, [limits.workerGoneAfterMs])).filter((worker) => worker.serves.length > 0)
   const backlog = await countBacklog(ledger)
   const [row] = await ledger.query(`select (select count(*) from pawl.items where status = 'in_progress' and lease_until < clock_timestamp()) as orphans,
     exists (select 1 from pawl.sweeper where holder is not null and lease_until > clock_timestamp()) as sweeps`)
   const { orphans, sweeps } = facts.parse(row)
   const served = new Set(live.flatMap((worker) => worker.serves))
-  const waiting = backlog.filter((part) => part.due + part.delayed + part.inProgress > 0)
+  const lacking = lacks.parse(await ledger.query(`select r.agent || '@' || r.agent_version as name, count(*)::integer as n, min(r.id::text) as run,
+      string_agg(distinct case when i.blocked_detail::jsonb ? 'tools' then i.blocked_detail::jsonb ->> 'tools' when i.blocked_detail::jsonb ? 'prompt' then 'another prompt'
+        when i.blocked_detail::jsonb ? 'model' then 'another model' when i.blocked_detail::jsonb ? 'schema' then 'its schema' else 'its version' end, ', ') as lacks
+    from pawl.items i join pawl.runs r on r.id = i.run_id where i.status = 'blocked' and i.blocked_reason = 'version' group by 1`))
+  const waiting = backlog.map((part) => {
+    const name = `${part.agent}@${part.agentVersion}`
+    // Whoever waits for the version itself may be blocked for it already.
+    const blockedForIt = served.has(name) ? 0 : (lacking.find((each) => each.name === name)?.n ?? 0)
+    return { name, n: part.due + part.delayed + part.inProgress + blockedForIt }
+  }).filter(({ n }) => n > 0)
   const blocked = backlog.reduce((sum, part) => sum + part.blocked, 0)
   return [
     checkWorkers(live, waiting.length > 0),
-    ...checkVersions(waiting.map((part) => ({ name: `${part.agent}@${part.agentVersion}`, n: part.due + part.delayed + part.inProgress })), served, agents),
+    ...checkVersions(waiting, served, agents),
+    ...lacking.filter((each) => served.has(each.name)).map((each) => warn('builds', `${many(each.n, 'item')} of ${plain(each.name)} wait for a build that has what they began with (${plain(each.lacks)})`,
+      `Start such a build, or keep the older code in a newer one (previousTools, upcast); or move the run: pawl run repin ${each.run} --to <version> --dry-run`)),
     live.length === 0 || sweeps
       ? ok('sweeper', sweeps ? 'one worker sweeps' : 'no worker, so nobody sweeps')
       : warn('sweeper', 'no worker sweeps right now', 'Ask again in some seconds. If it stays so, the workers do not reach the queue: see the line above about it.'),
@@ -49,5 +61,12 @@ function checkVersions(waiting: readonly { name: string; n: number }[], served: 
   const here = new Set((agents ?? []).flatMap((agent) => [agent.version, ...(agent.serves ?? [])].map((version) => `${agent.name}@${version}`)))
   if (alone.length === 0) return [ok('versions', 'every run with work has a worker for its version')]
   return alone.map(({ name, n }) => fail('versions', `${many(n, 'item')} of ${plain(name)} wait, and no live worker serves it`,
-    here.has(name) ? 'This folder\'s config has it: pawl worker' : 'Start workers that have it, or add the version to `serves` of a newer one.'))
+    here.has(name) ? 'This folder\'s config has it: pawl worker' : `Start workers that have it, or add the version to \`serves\` of a newer one; or move its runs: pawl run repin <run> --to ${versionToMoveTo(name, served)} --dry-run`))
+}
+
+/** One that is served now, where there is one. */
+function versionToMoveTo(name: string, served: ReadonlySet<string>): string {
+  const agent = name.slice(0, name.lastIndexOf('@'))
+  const other = [...served].filter((each) => each.startsWith(`${agent}@`)).toSorted().at(-1)
+  return other === undefined ? '<version>' : plain(other.slice(agent.length + 1))
 }
