@@ -46,7 +46,7 @@ async function askForAll(attempt: Attempt, calls: readonly { row: ActionRow; cal
 /** The recorded call, which must still be what was made and what this build's tool takes. */
 function callOf(attempt: Attempt, row: ActionRow): Call {
   const refuse = (why: string) => parked(attempt, { kind: 'blocked', reason: 'conflict', detail: { action: row.id, tool: row.tool, key: row.key, why } })
-  const tool = toolByName(attempt.agent, row.tool)
+  const tool = toolByName(attempt.agent, row.tool, row.tool_version)
   if (!tool) throw refuse(`tool "${row.tool}" is not registered in this build`)
   const input = decode(row.args)
   if (digestOf(input) !== row.args_digest) throw refuse('its recorded arguments are not those it was made with')
