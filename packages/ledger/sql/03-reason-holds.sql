@@ -8,8 +8,8 @@ language plpgsql as $$
 declare
   owner record;
   waits bigint[];
-  r pawl.runs;
-  it pawl.items;
+  run_now pawl.runs;
+  item_now pawl.items;
 begin
   if p_reason = 'in_doubt' then
     return exists (select 1 from pawl.actions a where a.run_id = p_run and a.status = 'in_doubt'
@@ -33,9 +33,9 @@ begin
   elsif p_reason = 'question' then
     return exists (select 1 from pawl.questions q where q.run_id = p_run and q.id = (p_detail::json ->> 'question')::bigint and q.status = 'open');
   elsif p_reason = 'version' then
-    select * into r from pawl.runs x where x.id = p_run;
-    select * into it from pawl.items i where i.run_id = p_run and i.seq = p_seq;
-    return not pawl.is_served(r, it);
+    select * into run_now from pawl.runs x where x.id = p_run;
+    select * into item_now from pawl.items i where i.run_id = p_run and i.seq = p_seq;
+    return not pawl.is_served(run_now, item_now);
   end if;
   return true;
 end $$;
