@@ -59,6 +59,7 @@ create table pawl.approvals (
 );
 create table pawl.attempts (
   agent_version text not null,
+  build_version text,
   epoch integer not null,
   item_seq integer not null,
   lock_digest text,
@@ -101,6 +102,7 @@ create table pawl.items (
   result text,
   result_ref text,
   run_id uuid not null,
+  schema_version integer,
   seq integer not null,
   started_at timestamp(3) with time zone,
   status text not null default 'pending'::text,
@@ -175,7 +177,8 @@ create table pawl.runs (
   started_at timestamp(3) with time zone,
   status text not null,
   stream_alive_at timestamp(3) with time zone,
-  stream_no integer not null default 0
+  stream_no integer not null default 0,
+  tools jsonb
 );
 create table pawl.sweeper (
   cycles bigint not null default 0,
@@ -199,6 +202,7 @@ create table pawl.turns (
 );
 create table pawl.workers (
   boot_id text,
+  builds jsonb not null default '{}'::jsonb,
   heartbeat_at timestamp(3) with time zone not null default clock_timestamp(),
   host text not null,
   id uuid not null,
@@ -246,17 +250,18 @@ CREATE INDEX runs_open ON pawl.runs USING btree (created_at) WHERE (status = ANY
 CREATE TRIGGER keep_ended_items BEFORE UPDATE ON pawl.items FOR EACH ROW WHEN (((old.status = ANY (ARRAY['done'::text, 'failed'::text, 'cancelled'::text, 'compensated'::text])) AND (old.* IS DISTINCT FROM new.*))) EXECUTE FUNCTION pawl.keep_ended_items();
 
 function pawl.add_evidence(p_run uuid, p_key text, p_entry text, p_result text, p_undo text) returns text language plpgsql volatile;
-function pawl.add_items(p_run uuid, p_seq integer, p_epoch integer, p_keys text[], p_payloads text[]) returns TABLE(outcome text, names text[]) language plpgsql volatile;
+function pawl.add_items(p_run uuid, p_seq integer, p_epoch integer, p_keys text[], p_payloads text[], p_schema integer DEFAULT NULL::integer) returns TABLE(outcome text, names text[]) language plpgsql volatile;
 function pawl.add_refusal(p_run uuid, p_key text, p_token uuid, p_error text) returns text language plpgsql volatile;
 function pawl.advance_run(p_run uuid, OUT run_status text, OUT made boolean) returns record language plpgsql volatile;
 function pawl.answer_doubt(p_run uuid, p_action bigint, p_attempt integer, p_evidence integer, p_answer text, p_result text, p_undo text, p_actor text, p_note text) returns TABLE(outcome text, action json) language plpgsql volatile;
 function pawl.answer_question(p_run uuid, p_question bigint, p_answer text, p_actor text, p_note text) returns TABLE(outcome text, question json) language plpgsql volatile;
-function pawl.append_items(p_run uuid, p_stream integer, p_keys text[], p_payloads text[]) returns TABLE(outcome text, duplicates text[]) language plpgsql volatile;
+function pawl.append_items(p_run uuid, p_stream integer, p_keys text[], p_payloads text[], p_schema integer DEFAULT NULL::integer) returns TABLE(outcome text, duplicates text[]) language plpgsql volatile;
 function pawl.ask_question(p_run uuid, p_seq integer, p_epoch integer, p_key text, p_question text, p_schema text) returns TABLE(outcome text, question json) language plpgsql volatile;
 function pawl.block_item(p_run uuid, p_seq integer, p_epoch integer, p_reason text, p_detail text) returns text language plpgsql volatile;
+function pawl.block_unserved(p_agent text, p_version text) returns integer language plpgsql volatile;
 function pawl.bring_back_actions(p_rows json) returns TABLE(run_id uuid, key text, outcome text) language plpgsql volatile;
 function pawl.cancel_run(p_run uuid, p_actor text, p_reason text) returns TABLE(outcome text, status text, unsettled integer) language plpgsql volatile;
-function pawl.claim_items(p_runs uuid[], p_seqs integer[], p_generations integer[], p_worker uuid, p_nonce uuid, p_ttl_ms integer, p_crash_budget integer, p_suspect_after integer, p_alone boolean) returns TABLE(run_id uuid, seq integer, verdict text, item json, run json, journal json, records json, turns json, questions json, timeline text) language plpgsql volatile;
+function pawl.claim_items(p_runs uuid[], p_seqs integer[], p_generations integer[], p_worker uuid, p_nonce uuid, p_ttl_ms integer, p_crash_budget integer, p_suspect_after integer, p_alone boolean, p_builds jsonb DEFAULT NULL::jsonb) returns TABLE(run_id uuid, seq integer, verdict text, item json, run json, journal json, records json, turns json, questions json, timeline text) language plpgsql volatile;
 function pawl.close_compensation(p_run uuid, p_seq integer, p_epoch integer) returns TABLE(outcome text, residue integer) language plpgsql volatile;
 function pawl.close_run(p_run uuid, p_seq integer, p_epoch integer, p_status text, p_result text, p_error text) returns text language plpgsql volatile;
 function pawl.compensate_by_policy(p_run uuid, p_seq integer, p_epoch integer, p_reason text) returns text language plpgsql volatile;
@@ -268,6 +273,7 @@ function pawl.expire_approvals() returns integer language plpgsql volatile;
 function pawl.free_leases(p_worker uuid, p_ttl_ms integer) returns TABLE(run_id uuid, freed integer) language sql volatile;
 function pawl.history_is_known(l pawl.ledger) returns boolean language plpgsql volatile;
 function pawl.history_now() returns text language plpgsql volatile;
+function pawl.is_served(r pawl.runs, it pawl.items) returns boolean language sql volatile;
 function pawl.keep_call(it pawl.items, p_call json, p_status text) returns pawl.actions language plpgsql volatile;
 function pawl.keep_ended_items() returns trigger language plpgsql volatile;
 function pawl.kept_until() returns timestamp with time zone language sql volatile;
@@ -280,6 +286,7 @@ function pawl.pause_run(p_run uuid, p_actor text) returns TABLE(outcome text, st
 function pawl.rearm_action(p_run uuid, p_seq integer, p_epoch integer, p_key text, p_token uuid, p_tool_version text, p_margin_ms integer, p_timeout_ms integer, p_settle_ms integer) returns TABLE(outcome text, action json, timeline text) language plpgsql volatile;
 function pawl.reason_holds(p_run uuid, p_seq integer, p_reason text, p_detail text) returns boolean language plpgsql volatile;
 function pawl.release_item(p_run uuid, p_seq integer, p_verb text, p_new_calls boolean, p_actor text, p_note text) returns TABLE(outcome text, status text, reason text) language plpgsql volatile;
+function pawl.repin_run(p_run uuid, p_expected text, p_version text, p_model text, p_prompt text, p_lock text, p_tools jsonb, p_actor text, p_reason text) returns TABLE(outcome text, status text, version text, moved integer) language plpgsql volatile;
 function pawl.request_approval(p_run uuid, p_seq integer, p_epoch integer, p_call json, p_digest text, p_irreversible boolean, p_expires_ms double precision) returns TABLE(outcome text, action json, approval json) language plpgsql volatile;
 function pawl.resume_run(p_run uuid, p_actor text) returns TABLE(outcome text, status text, reopened integer) language plpgsql volatile;
 function pawl.row_origin(p_xid xid) returns text language plpgsql volatile;
@@ -289,8 +296,9 @@ function pawl.settle_action(p_run uuid, p_seq integer, p_epoch integer, p_key te
 function pawl.settle_action_json(p_run uuid, p_seq integer, p_epoch integer, p_key text, p_verdict text, p_result text, p_undo text, p_by text, p_wait_ms integer) returns TABLE(action json) language sql volatile;
 function pawl.stage_action(p_run uuid, p_seq integer, p_epoch integer, p_call json) returns TABLE(outcome text, action json) language plpgsql volatile;
 function pawl.start_compensation(p_run uuid, p_actor text, p_reason text) returns TABLE(outcome text, status text) language plpgsql volatile;
-function pawl.start_run(p_id uuid, p_namespace text, p_key text, p_digest text, p_agent text, p_version text, p_model text, p_prompt text, p_schema integer, p_lock text, p_input text, p_labels jsonb, p_policy jsonb, p_by text, p_split boolean) returns TABLE(outcome text, run_id uuid, digest text, status text) language plpgsql volatile;
+function pawl.start_run(p_id uuid, p_namespace text, p_key text, p_digest text, p_agent text, p_version text, p_model text, p_prompt text, p_schema integer, p_lock text, p_input text, p_labels jsonb, p_policy jsonb, p_by text, p_split boolean, p_tools jsonb DEFAULT NULL::jsonb) returns TABLE(outcome text, run_id uuid, digest text, status text) language plpgsql volatile;
 function pawl.stop_items(p_run uuid) returns void language sql volatile;
 function pawl.take_due_items(p_run uuid, p_window integer, OUT taken json, OUT live boolean, OUT more boolean) returns record language plpgsql volatile;
 function pawl.timeline_now() returns text language sql volatile;
+function pawl.unserved_because(r pawl.runs, it pawl.items, p_builds jsonb) returns jsonb language plpgsql volatile;
 function pawl.wake_items(p_run uuid) returns SETOF uuid language plpgsql volatile;

@@ -197,4 +197,9 @@ export const mutants = [
     edits: [edit(`${sql}/advance-run.sql`, "i.status in ('pending', 'in_progress', 'blocked')) then return; end if;", "i.status in ('in_progress', 'blocked')) then return; end if;")],
     test: at(`${ledger}/verbs/items.test.ts`, 'an item added while the run is about to be finalized is seen'),
   },
+  {
+    name: 'a worker takes an item of a version it does not serve', breaks: 'a tool whose key changed makes a finished call again',
+    edits: [edit(`${sql}/claim-items.sql`, 'why := pawl.unserved_because(r, it, p_builds);', 'why := null;')],
+    test: at(`${harness}/versions.test.ts`, 'a build whose tool changed and that did not keep the older one'),
+  },
 ]
