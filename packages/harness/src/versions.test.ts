@@ -13,12 +13,17 @@ const payloadSchema = z.object({ subjects: z.array(z.string()) })
 interface Definition extends Pick<AnyAgent, 'version' | 'serves' | 'schemaVersion' | 'upcast' | 'previousTools' | 'pins'> {
   readonly name?: string
   readonly tool: EffectTool
+  /** Of its attempts. */
+  readonly signals?: AbortSignal[]
 }
 
 /** Sends for each subject of its payload. */
-const mailer = ({ tool, ...given }: Definition): AnyAgent => defineAgent({
+const mailer = ({ tool, signals, ...given }: Definition): AnyAgent => defineAgent({
   name: 'mailer', inputSchema: z.unknown(), payloadSchema, tools: { send: tool },
-  async run({ payload, tools: { send } }) { for (const subject of payload.subjects) await send({ subject, note: 'x' }) },
+  async run({ payload, tools: { send }, ctx }) {
+    signals?.push(ctx.signal)
+    for (const subject of payload.subjects) await send({ subject, note: 'x' })
+  },
   ...given,
 })
 
@@ -111,7 +116,8 @@ test('what waits for a version nobody serves is blocked `version` once the grace
 test('repin moves a run under way on purpose: what is in progress is handed back, doorbells of the old version are stale, and the event says who and from what to what', async () => {
   world = await World.open(() => [], { workers: 0 })
   const { v1 } = tools()
-  const [one, two] = [mailer({ version: '1', tool: v1 }), mailer({ version: '2', tool: v1 })]
+  const signals: AbortSignal[] = []
+  const [one, two] = [mailer({ version: '1', tool: v1, signals }), mailer({ version: '2', tool: v1 })]
   world.effects.program('a', [{ hold: 'after' }])
   await world.workers.startWorker([one])
   const runId = await world.workers.startRun(one, {}, { items: [...oneItem('a', 'b'), { key: 'waits', payload: { subjects: ['c'] } }], policy: { maxConcurrency: 1 } })
@@ -121,6 +127,7 @@ test('repin moves a run under way on purpose: what is in progress is handed back
   expect(await repinRun(world.workers.ledger, runId, '9', pins, { actor: 'ann', reason: null })).toMatchObject({ outcome: 'changed', version: '1' })
   expect(await repinRun(world.workers.ledger, runId, '1', pins, { actor: 'ann', reason: 'the deploy' })).toMatchObject({ outcome: 'repinned', version: '2', moved: 2 })
   await world.workers.startWorker([two])
+  await until('the attempt under the old pins is over', () => signals.every((signal) => signal.aborted))
   world.effects.release('a')
   await world.workers.runIs(runId, ['completed'])
   expect(['a', 'b', 'c'].map((subject) => world.effects.receipts({ subject }).length)).toEqual([1, 1, 1])
