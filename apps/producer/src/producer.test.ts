@@ -197,8 +197,9 @@ describe('operations', () => {
     const { body } = await ask(open.url, 'GET', '/openapi.json')
     expect(body['openapi']).toBe('3.1.0')
     expect(Object.keys(body['paths'] as object).toSorted((a, b) => (a < b ? -1 : 1))).toEqual([
-      '/v1/inbox', '/v1/runs', '/v1/runs/{run}', '/v1/runs/{run}/actions', '/v1/runs/{run}/actions/{action}/settle', '/v1/runs/{run}/budget', '/v1/runs/{run}/cancel', '/v1/runs/{run}/compensate', '/v1/runs/{run}/events',
-      '/v1/runs/{run}/items', '/v1/runs/{run}/items/{seq}', '/v1/runs/{run}/items/{seq}/brief', '/v1/runs/{run}/items/{seq}/fail', '/v1/runs/{run}/items/{seq}/resume', '/v1/runs/{run}/pause', '/v1/runs/{run}/questions/{question}/answer', '/v1/runs/{run}/resume',
+      '/v1/inbox', '/v1/runs', '/v1/runs/{run}', '/v1/runs/{run}/actions', '/v1/runs/{run}/actions/{action}/approve', '/v1/runs/{run}/actions/{action}/reject', '/v1/runs/{run}/actions/{action}/settle',
+      '/v1/runs/{run}/approvals', '/v1/runs/{run}/budget', '/v1/runs/{run}/cancel', '/v1/runs/{run}/compensate', '/v1/runs/{run}/events',
+      '/v1/runs/{run}/items', '/v1/runs/{run}/items/{seq}', '/v1/runs/{run}/items/{seq}/brief', '/v1/runs/{run}/items/{seq}/fail', '/v1/runs/{run}/items/{seq}/resume', '/v1/runs/{run}/pause', '/v1/runs/{run}/questions/{question}/answer', '/v1/runs/{run}/repin', '/v1/runs/{run}/resume',
     ])
     const page = await fetch(`${open.url}/docs`)
     const html = await page.text()
