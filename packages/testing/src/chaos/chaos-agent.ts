@@ -27,7 +27,8 @@ export function chaosAgent(chance: Chance, tools: Record<CallTool, CallToolOf>, 
       const refs: string[] = []
       for (const step of item.steps) {
         const answers = await Promise.all(step.map(({ tool, subject }: PlannedCall) => call[tool](tool === 'shared' ? { subject } : { subject, note })))
-        refs.push(...answers.map(({ ref }) => ref))
+        // A staged call has no result yet.
+        refs.push(...answers.map((answer: { ref: string } | undefined) => answer?.ref ?? 'staged'))
       }
       if (item.ending === 'throws' || (item.ending === 'throws until resumed' && !isResumed(n))) throw new Error('this item cannot be done')
       return { result: refs }

@@ -24,7 +24,7 @@ type Definition = Omit<ToolDefinition<CallInput, CallOutput>, 'inputSchema' | 'o
 
 const refusals = new Set([400, 401, 429])
 /** Names of the tools whose receiver is the effects server. */
-export const WATCHED_TOOLS = ['read', 'keyed', 'shared', 'keyed-slow', 'lookup', 'opaque', 'keyed.undo', 'lookup.undo'] as const
+export const WATCHED_TOOLS = ['read', 'keyed', 'shared', 'keyed-slow', 'lookup', 'opaque', 'asked', 'staged', 'keyed.undo', 'lookup.undo'] as const
 
 export const common = { version: '1', timeout: 1_500, settleWindow: 500, retry: { firstDelayMs: 50 }, inputSchema: callInput, outputSchema: callOutput } as const
 
@@ -92,6 +92,8 @@ export function chaosTools(parts: ToolParts): Record<CallTool, CallToolOf> {
     keyed: effectTool(parts, { name: 'keyed', via: 'keyed', effect: 'idempotent', concurrent: true, undo }),
     shared: effectTool(parts, { name: 'shared', via: 'keyed', effect: 'idempotent', concurrent: true, key: ({ subject }) => [subject], undo }),
     keyedSlow: effectTool(parts, { name: 'keyed-slow', via: 'racy', effect: 'idempotent', undo }),
+    asked: effectTool(parts, { name: 'asked', via: 'lookup', effect: 'non-idempotent', approval: 'always', verify: verifyAt(parts, 'do'), undo: { tool: lookupUndo, ...same } }),
+    staged: effectTool(parts, { name: 'staged', via: 'racy', effect: 'idempotent', stage: true, undo }),
     lookup: effectTool(parts, { name: 'lookup', via: 'lookup', effect: 'non-idempotent', verify: verifyAt(parts, 'do'), undo: { tool: lookupUndo, ...same } }),
     opaque: effectTool(parts, { name: 'opaque', via: 'opaque', effect: 'non-idempotent', undo }),
     tx: transactionalTool('tx', 'do', { tool: transactionalTool('tx.undo', 'undo'), ...same }),

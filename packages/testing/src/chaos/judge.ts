@@ -110,8 +110,9 @@ async function compareRuns(ledger: Ledger, applied: Applied, runs: readonly Driv
       const itemStatus = statuses.get(`${runId} ${item.key}`)
       if (itemStatus === undefined && isFinished) lost.push(`item ${item.key} of run ${runId} (${plan.kind}) is missing`)
       if (itemStatus !== 'done') continue
-      for (const call of writes(item.steps.flat())) if (count('do', call) === 0) lost.push(`${call.tool} ${call.subject} of run ${runId} was never applied, its item is done`)
+      for (const call of writes(item.steps.flat())) if (count('do', call) === 0 && (call.tool !== 'staged' || isFinished)) lost.push(`${call.tool} ${call.subject} of run ${runId} was never applied, its item is done`)
     }
+    if (status === 'failed') for (const call of callsOf(plan)) if (call.tool === 'staged' && count('do', call) > 0) wrong.push(`${call.subject} of run ${runId} was held back to its end and sent, although the run is ${status}`)
     if (isFinished && count('do', plan.last) === 0) lost.push(`${plan.last.tool} ${plan.last.subject} of run ${runId} was never applied, the run is ${status}`)
     if (status === 'compensated') for (const call of writes(callsOf(plan))) if (count('do', call) !== count('undo', call)) wrong.push(`${call.tool} ${call.subject} of the compensated run ${runId}: done ${count('do', call)} times, undone ${count('undo', call)} times`)
     if (!endings[plan.kind].includes(status)) wrong.push(`run ${runId} (${plan.kind}) ended ${status}`)

@@ -3,7 +3,8 @@ import type { Fault } from '../effects-server.ts'
 import type { Chance } from './chance.ts'
 
 export const CALL_TOOLS = ['read', 'keyed', 'keyedSlow', 'lookup', 'opaque', 'tx'] as const
-export type CallTool = (typeof CALL_TOOLS)[number] | 'shared'
+/** `shared`: one key for several items. `asked`: a person is asked first. `staged`: sent by the finalizer. */
+export type CallTool = (typeof CALL_TOOLS)[number] | 'shared' | 'asked' | 'staged'
 
 export interface PlannedCall {
   readonly tool: CallTool
@@ -45,7 +46,10 @@ export function planRun(chance: Chance, n: number): RunPlan {
     const steps = Array.from({ length: chance.between(1, 3, 'steps', n, i) }, (__, s) =>
       Array.from({ length: chance.happens(0.3, 'parallel', n, i, s) ? chance.between(2, 3, 'width', n, i, s) : 1 }, (___, c): PlannedCall =>
         ({ tool: chance.pick(CALL_TOOLS, 'tool', n, i, s, c), subject: `${n}.${i}.${s}.${c}` })))
-    return { key: `item-${i}`, steps: hasShared ? [...steps, [{ tool: 'shared', subject: `${n}.shared` }]] : steps, ending: endingOf(kind, i) }
+    const asked: PlannedCall[][] = chance.happens(0.12, 'asked', n, i) ? [[{ tool: 'asked', subject: `${n}.${i}.asked` }]] : []
+    const staged: PlannedCall[][] = chance.happens(0.12, 'staged', n, i) ? [[{ tool: 'staged', subject: `${n}.${i}.staged` }]] : []
+    const shared: PlannedCall[][] = hasShared ? [[{ tool: 'shared', subject: `${n}.shared` }]] : []
+    return { key: `item-${i}`, steps: [...staged, ...steps, ...shared, ...asked], ending: endingOf(kind, i) }
   })
   return { n, kind, items, last: { tool: chance.pick(['keyed', 'lookup', 'tx'], 'last', n), subject: `${n}.last` } }
 }
@@ -69,6 +73,8 @@ const faultsOf: Readonly<Record<CallTool, readonly [readonly Fault[], ...(readon
   keyedSlow: [lostAfter, lostBefore, broken, [{ drop: 'after' }, { refuse: 401 }], busy, slowly],
   lookup: [[{ drop: 'after', hiddenMs: 100 }], lostBefore, broken, busy, slowly],
   opaque: [lostAfter, lostBefore, broken, busy, slowly, slowly, busy],
+  asked: [[{ drop: 'after', hiddenMs: 100 }], lostBefore, broken, slowly],
+  staged: [lostAfter, lostBefore, broken, slowly],
   tx: [[]],
 }
 

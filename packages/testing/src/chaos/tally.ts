@@ -11,6 +11,7 @@ export const COUNTERS = [
   'unsettledRead', 'unsettledKeyed', 'unsettledKeyedSlow', 'unsettledLookup', 'unsettledOpaque', 'unsettledTransactional', 'unsettledUndo',
   'verifyYes', 'verifyNo', 'verifyUnknown', 'recallFromMemory', 'recallRefused', 'lostAckIntent', 'lostAckCompletion', 'sendWindowAborts', 'evidenceUsed',
   'redispatches', 'compensationsWithUnsettled', 'cancelsWithUnsettled', 'finalizerTakeovers', 'resumes', 'sharedKeys', 'answersHappened', 'answersDidNot',
+  'approvals', 'approvalsAfterTakeover', 'stagedSends',
 ] as const
 export type CounterName = (typeof COUNTERS)[number]
 
@@ -41,8 +42,8 @@ export class Tally {
     if (tool.endsWith('.undo')) this.count('unsettledUndo')
     else if (tool === 'read') this.count('unsettledRead')
     else if (tool === 'keyed' || tool === 'shared') this.count('unsettledKeyed')
-    else if (tool === 'keyed-slow') this.count('unsettledKeyedSlow')
-    else if (tool === 'lookup') this.count('unsettledLookup')
+    else if (tool === 'keyed-slow' || tool === 'staged') this.count('unsettledKeyedSlow')
+    else if (tool === 'lookup' || tool === 'asked') this.count('unsettledLookup')
     else if (tool === 'opaque') this.count('unsettledOpaque')
     else if (tool === 'tx') this.count('unsettledTransactional')
   }

@@ -73,7 +73,7 @@ export class WatchedLedger extends Ledger {
         }
         return
       case 'rearm':
-        if (rows[0]?.['outcome'] === 'fenced') tally.count('fencedWrites')
+        this.#seeRearm(rows[0])
         return
       case 'freeLeases':
         for (const row of rows) tally.count('takeovers', Number(row['freed']))
@@ -85,6 +85,16 @@ export class WatchedLedger extends Ledger {
       }
       case 'other': return
     }
+  }
+
+  /** A yes used by an attempt whose predecessor was struck; a call that was held back to the end of its run. */
+  #seeRearm(row: Row | undefined): void {
+    const { tally, observer } = this.watch
+    if (row?.['outcome'] === 'fenced') tally.count('fencedWrites')
+    const action = row?.['outcome'] === 'sent' ? (row['action'] as { run_id: string; item_seq: number; epoch: number; tool: string; sends: number }) : undefined
+    if (action?.sends !== 1) return
+    if (action.tool === 'staged') tally.count('stagedSends')
+    if (action.tool === 'asked' && observer.wasStopped({ runId: action.run_id, seq: action.item_seq, epoch: action.epoch - 1 })) tally.count('approvalsAfterTakeover')
   }
 
   /** A place read back after a flush: an epoch that is no longer there was fenced; a token that is there proves a write whose answer was lost. */
