@@ -283,7 +283,7 @@ function pawl.open_split_stream(p_run uuid, p_seq integer, p_epoch integer) retu
 function pawl.open_stream(p_run uuid, p_alive_ms integer) returns integer language plpgsql volatile;
 function pawl.owner_let_go(p_run uuid, p_seq integer) returns boolean language sql volatile;
 function pawl.pause_run(p_run uuid, p_actor text) returns TABLE(outcome text, status text) language plpgsql volatile;
-function pawl.rearm_action(p_run uuid, p_seq integer, p_epoch integer, p_key text, p_token uuid, p_tool_version text, p_margin_ms integer, p_timeout_ms integer, p_settle_ms integer) returns TABLE(outcome text, action json, timeline text) language plpgsql volatile;
+function pawl.rearm_action(p_run uuid, p_seq integer, p_epoch integer, p_key text, p_token uuid, p_tool_version text, p_margin_ms integer, p_timeout_ms integer, p_settle_ms integer, p_turn integer) returns TABLE(outcome text, action json, timeline text) language plpgsql volatile;
 function pawl.reason_holds(p_run uuid, p_seq integer, p_reason text, p_detail text) returns boolean language plpgsql volatile;
 function pawl.release_item(p_run uuid, p_seq integer, p_verb text, p_new_calls boolean, p_actor text, p_note text) returns TABLE(outcome text, status text, reason text) language plpgsql volatile;
 function pawl.repin_run(p_run uuid, p_expected text, p_version text, p_model text, p_prompt text, p_lock text, p_tools jsonb, p_actor text, p_reason text) returns TABLE(outcome text, status text, version text, moved integer) language plpgsql volatile;

@@ -211,7 +211,7 @@ async function sendAgain(attempt: Attempt, call: Call, n: number): Promise<unkno
   const intended = startWatch()
   const token = newId()
   const { outcome, action, history } = await toldIfUnsent(attempt, call.key, token,
-    rearmAction(attempt.parts.ledger, attempt.holder, call.key, token, call.tool.version, marginMs(attempt, call.tool), call.tool))
+    rearmAction(attempt.parts.ledger, attempt.holder, call.key, token, call.tool.version, marginMs(attempt, call.tool), call.tool, call.turn))
   attempt.parts.trust.see(history)
   if (outcome === 'fenced') throw parked(attempt, { kind: 'lost' })
   if (outcome === 'sent' && action) return await send(attempt, call, attempt.put(action), intended, n)

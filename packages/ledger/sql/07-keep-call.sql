@@ -16,7 +16,7 @@ begin
   select * into a from pawl.actions x where x.run_id = it.run_id and x.key = c.key for update;
   if not (a.args_digest = c.args_digest and a.tool = c.tool and a.applied_evidence is null and a.status in ('failed', 'discarded', 'awaiting_approval', 'staged')
     and (a.item_seq = it.seq or (it.kind = 'finalize' and a.staged_by is not null) or (a.status in ('failed', 'discarded') and pawl.owner_let_go(it.run_id, a.item_seq)))) then return null; end if;
-  update pawl.actions x set status = p_status, item_seq = it.seq, epoch = it.epoch, token = null, error = null, settled_by = null, tool_version = c.tool_version,
+  update pawl.actions x set status = p_status, item_seq = it.seq, turn = c.turn, epoch = it.epoch, token = null, error = null, settled_by = null, tool_version = c.tool_version,
     undo = c.undo, timeout_ms = greatest(x.timeout_ms, c.timeout_ms), settle_ms = greatest(x.settle_ms, c.settle_ms), key_window_ms = c.key_window_ms,
     staged_by = case when p_status = 'staged' then it.seq else x.staged_by end
     where x.run_id = it.run_id and x.id = a.id returning * into a;

@@ -6,8 +6,10 @@
 -- retry of a refused call, unless its run was sent round again since. Else `approval`: it is asked for anew.
 -- Locks: item, action, approval. Writes: attempt+1, sends+1, new token, new order number; key_expires_at is set once. The times a settler has to wait only grow:
 -- another build of the tool may allow this send more than the first one.
+-- A turn is its item's: whoever takes a key over brings its own, or none; one that the finalizer sends for its item keeps it.
 -- Same token again (a lost answer): the same rearming. Returns (outcome, row): sent | fenced | evidence | key_expired | taken | approval.
-create or replace function pawl.rearm_action(p_run uuid, p_seq integer, p_epoch integer, p_key text, p_token uuid, p_tool_version text, p_margin_ms integer, p_timeout_ms integer, p_settle_ms integer)
+drop function if exists pawl.rearm_action(uuid, integer, integer, text, uuid, text, integer, integer, integer);
+create or replace function pawl.rearm_action(p_run uuid, p_seq integer, p_epoch integer, p_key text, p_token uuid, p_tool_version text, p_margin_ms integer, p_timeout_ms integer, p_settle_ms integer, p_turn integer)
 returns table (outcome text, action json, timeline text) language plpgsql as $$
 declare
   it pawl.items;
@@ -44,6 +46,7 @@ begin
   end if;
   update pawl.actions x set status = 'started', attempt = x.attempt + 1, sends = x.sends + 1, token = p_token, epoch = p_epoch,
     item_seq = case when it.kind in ('compensate', 'settle') and x.undoes is null then x.item_seq else p_seq end,
+    turn = coalesce(p_turn, case when it.kind in ('compensate', 'settle') or x.item_seq = p_seq or x.staged_by is not null then x.turn end),
     order_no = nextval('pawl.order_no'), started_at = clock_timestamp(), error = null, tool_version = p_tool_version,
     timeout_ms = greatest(x.timeout_ms, p_timeout_ms), settle_ms = greatest(x.settle_ms, p_settle_ms), answerable_at = null, settled_by = null,
     key_expires_at = coalesce(x.key_expires_at, case when x.sends = 0 and x.key_window_ms is not null then clock_timestamp() + make_interval(secs => x.key_window_ms / 1000.0) end)

@@ -74,7 +74,7 @@ export const invariants: readonly Invariant[] = [
   {
     invariant: 3, name: 'turn-before-its-calls', sentence: 'A call that a model decided names a turn that is recorded, and an item’s turns are numbered without a gap.',
     sql: `select a.run_id, a.item_seq, a.key, a.turn from pawl.actions a where ${ofRun('a.run_id')} and a.turn is not null
-        and not exists (select 1 from pawl.turns t where t.run_id = a.run_id and t.item_seq = a.item_seq and t.n = a.turn)
+        and not exists (select 1 from pawl.turns t where t.run_id = a.run_id and t.item_seq = coalesce(a.staged_by, a.item_seq) and t.n = a.turn)
       union all select t.run_id, t.item_seq, null, max(t.n) from pawl.turns t where ${ofRun('t.run_id')} group by t.run_id, t.item_seq having max(t.n) <> count(*) or min(t.n) <> 1`,
   },
   {

@@ -237,6 +237,22 @@ test('a key whose owner is alive is not taken over, one whose owner failed for g
   expect(await rearmAction(stage.ledger, next, 'k', newId(), '1', 0)).toMatchObject({ outcome: 'sent', action: { item_seq: 2, attempt: 2, epoch: next.epoch } })
 })
 
+test('whoever takes a key over takes it for its own turn, or none: the owner\'s turn means nothing there', async () => {
+  for (const turn of [null, 4]) {
+    const runId = await runOf(stage, 2)
+    const owner = await claim(stage, runId, 1)
+    const intent = await started(stage, owner, 'k')
+    await stage.rows('update pawl.actions set turn = 2 where run_id = $1', [runId])
+    await flushOne(stage.ledger, owner, { completions: [completionOf(intent, { outcome: 'refused', result: null })] })
+    expect(await rearmAction(stage.ledger, owner, 'k', newId(), '1', 0)).toMatchObject({ outcome: 'sent', action: { turn: 2 } })
+    const again = await actionNow(stage, runId, 'k')
+    await flushOne(stage.ledger, owner, { completions: [completionOf({ ...intent, token: again.token! }, { outcome: 'refused', result: null })] })
+    await finishOne(stage, owner, 'failed', { error: '"no"' })
+    const next = await claim(stage, runId, 2)
+    expect(await rearmAction(stage.ledger, next, 'k', newId(), '1', 0, undefined, turn)).toMatchObject({ outcome: 'sent', action: { item_seq: 2, turn } })
+  }
+})
+
 test('a failed call is its owner’s to send again as long as the owner lives (hole 25)', async () => {
   const runId = await runOf(stage, 2)
   const owner = await claim(stage, runId, 1)

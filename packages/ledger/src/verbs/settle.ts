@@ -32,11 +32,11 @@ export interface SendTimes {
   readonly settleWindowMs: number
 }
 
-/** `rearm_action`: send again under a key that exists. Nothing may be sent unless the outcome is `sent`. Without times, those of the earlier sends stand. */
-export async function rearmAction(ledger: Ledger, by: Holder, key: string, token: string, toolVersion: string, marginMs: number, times?: SendTimes): Promise<RearmAnswer> {
+/** `rearm_action`: send again under a key that exists. Nothing may be sent unless the outcome is `sent`. Without times, those of the earlier sends stand. `turn`: the one that decided this send. */
+export async function rearmAction(ledger: Ledger, by: Holder, key: string, token: string, toolVersion: string, marginMs: number, times?: SendTimes, turn?: number | null): Promise<RearmAnswer> {
   const seen = ledger.gauge.begin()
   const { timeline, ...answer } = await runVerbOnce(ledger, 'rearm_action', [
-    by.runId, by.seq, by.epoch, key, token, toolVersion, Math.ceil(marginMs), times ? Math.ceil(times.timeoutMs) : null, times ? Math.ceil(times.settleWindowMs) : null,
+    by.runId, by.seq, by.epoch, key, token, toolVersion, Math.ceil(marginMs), times ? Math.ceil(times.timeoutMs) : null, times ? Math.ceil(times.settleWindowMs) : null, turn ?? null,
   ], rearmAnswer, { retryForMs: 60_000 })
   return { ...answer, history: seen(timeline) }
 }
