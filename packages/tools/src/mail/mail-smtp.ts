@@ -14,7 +14,7 @@ import { PawlError, sha256 } from '@pawl/core'
 import MailComposer from 'nodemailer/lib/mail-composer'
 import { parseConnectionUrl } from 'nodemailer/lib/shared'
 import { z } from 'zod'
-import { defineTool, type Tool, type ToolDefinition } from '../define-tool.ts'
+import { defineTool, type StagedTool, type Tool, type ToolDefinition } from '../define-tool.ts'
 import { sendBySmtp, type SmtpServer } from './smtp-send.ts'
 
 export interface MailInput {
@@ -36,7 +36,7 @@ export interface MailResult {
   readonly response: string
 }
 
-export interface MailSmtpOptions extends Pick<ToolDefinition<MailInput, MailResult>, 'key' | 'timeout' | 'retry' | 'settleWindow'> {
+export interface MailSmtpOptions extends Pick<ToolDefinition<MailInput, MailResult>, 'key' | 'timeout' | 'retry' | 'settleWindow' | 'irreversible' | 'approval' | 'stage'> {
   /** `smtps://user:password@host:465` or `smtp://host:587`, or nodemailer's connection options. */
   readonly server: string | SmtpServer
   /** `Shop <shop@example.com>`: the sender of every mail. */
@@ -59,13 +59,15 @@ const inputSchema: z.ZodType<MailInput> = z.strictObject({
   attachments: z.array(z.strictObject({ filename: oneLine, contentType: oneLine.optional(), base64: z.base64() })).optional(),
 }).refine(({ text, html }) => text !== undefined || html !== undefined, { path: ['text'], message: 'a mail needs text or html' })
 
+export function mailSmtp(options: MailSmtpOptions & { readonly stage: true }): StagedTool<MailInput, MailResult>
+export function mailSmtp(options: MailSmtpOptions): Tool<MailInput, MailResult>
 export function mailSmtp(options: MailSmtpOptions): Tool<MailInput, MailResult> {
   const name = options.name ?? 'mail.smtp'
   const server = typeof options.server === 'string' ? serverFromUrl(options.server, name) : options.server
   const domain = /@([^\s<>@]+)>?\s*$/.exec(options.from)?.[1]
   if (!domain) throw new PawlError('BAD_TOOL', `Tool "${name}": from "${options.from}" has no address. Write "Name <name@example.com>".`, 'crash', { tool: name })
   const messageIdOf = (key: string) => `<${sha256(key).slice(0, 40)}@${domain}>`
-  const { key, timeout, retry, settleWindow, verify } = options
+  const { key, timeout, retry, settleWindow, irreversible, approval, stage, verify } = options
 
   return defineTool<MailInput, MailResult>({
     name,
@@ -79,6 +81,9 @@ export function mailSmtp(options: MailSmtpOptions): Tool<MailInput, MailResult> 
     ...(timeout === undefined ? {} : { timeout }),
     ...(retry ? { retry } : {}),
     ...(settleWindow === undefined ? {} : { settleWindow }),
+    ...(irreversible === undefined ? {} : { irreversible }),
+    ...(approval === undefined ? {} : { approval }),
+    ...(stage === undefined ? {} : { stage }),
     ...(verify ? { verify: (input, context) => verify({ input, messageId: messageIdOf(context.key), signal: context.signal, evidence: context.evidence }) } : {}),
     async execute(input, context) {
       const messageId = messageIdOf(context.key)
