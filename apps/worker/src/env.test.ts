@@ -12,10 +12,11 @@ function refusal(env: NodeJS.ProcessEnv): PawlError {
 }
 
 test('failpoints name where, what and at which arrival, with hyphens or underscores', () => {
-  expect(readWorkerEnv({ PAWL_FAILPOINTS: 'after_intent:kill@2, before-send[tool=mail.send][item=3]:stop(1500),before_claim[run=x]:loseAck' }).PAWL_FAILPOINTS).toEqual([
+  expect(readWorkerEnv({ PAWL_FAILPOINTS: 'after_intent:kill@2, before-send[tool=mail.send][item=3]:stop(1500),before_claim[run=x]:loseAck,after_turn[item=2][turn=4]:kill' }).PAWL_FAILPOINTS).toEqual([
     { at: 'after-intent', action: 'kill', ms: 0, nth: 2, run: undefined, item: undefined, tool: undefined },
     { at: 'before-send', action: 'stop', ms: 1_500, nth: 1, run: undefined, item: 3, tool: 'mail.send' },
     { at: 'before-claim', action: 'loseAck', ms: 0, nth: 1, run: 'x', item: undefined, tool: undefined },
+    { at: 'after-turn', action: 'kill', ms: 0, nth: 1, item: 2, turn: 4 },
   ])
   expect(readWorkerEnv({ PAWL_FAILPOINTS: '' }).PAWL_FAILPOINTS).toBeUndefined()
 })

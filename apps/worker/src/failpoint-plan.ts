@@ -1,6 +1,6 @@
 /**
  * The text of `PAWL_FAILPOINTS`: entries separated by commas, each `<failpoint>[<where>]…:<action>[@n]`.
- * Failpoints are the harness's, with `-` or `_`; where is `[run=…]`, `[item=<seq>]`, `[tool=…]`; actions are `kill`, `stop(ms)`, `throw`, `loseAck`,
+ * Failpoints are the harness's, with `-` or `_`; where is `[run=…]`, `[item=<seq>]`, `[tool=…]`, `[turn=…]`; actions are `kill`, `stop(ms)`, `throw`, `loseAck`,
  * `delay(ms)`; `@n` strikes at the n-th arrival there, the first by default, and once. `after_intent[tool=mail.send]:kill@2`.
  */
 import { FAILPOINTS, type FailpointName } from '@pawl/harness'
@@ -13,6 +13,7 @@ export interface PlannedFailpoint {
   readonly run: string | undefined
   readonly item: number | undefined
   readonly tool: string | undefined
+  readonly turn: number | undefined
   readonly action: (typeof FAILPOINT_ACTIONS)[number]
   /** Of `stop` and `delay`. */
   readonly ms: number
@@ -22,7 +23,7 @@ export interface PlannedFailpoint {
 const shape = /^(?<at>[a-z_-]+)(?<where>(?:\[[a-z]+=[^\]]+\])*):(?<action>[A-Za-z]+)(?:\((?<ms>\d+)\))?(?:@(?<nth>[1-9]\d*))?$/
 const entry = z.object({
   at: z.enum(FAILPOINTS), action: z.enum(FAILPOINT_ACTIONS), ms: z.coerce.number().int().max(3_600_000).optional(), nth: z.coerce.number().int().default(1),
-  where: z.strictObject({ run: z.string(), item: z.coerce.number().int(), tool: z.string() }).partial(),
+  where: z.strictObject({ run: z.string(), item: z.coerce.number().int(), tool: z.string(), turn: z.coerce.number().int() }).partial(),
 })
 
 function parseEntry(text: string): PlannedFailpoint | string {
@@ -33,7 +34,7 @@ function parseEntry(text: string): PlannedFailpoint | string {
   if (!parsed.success) return `"${text}": ${parsed.error.issues[0]?.path.join('.') ?? ''} ${parsed.error.issues[0]?.message ?? 'is wrong'}`
   const { at, action, ms, nth } = parsed.data
   if ((action === 'stop' || action === 'delay') !== (ms !== undefined)) return `"${text}": stop and delay take milliseconds, as in delay(200), and nothing else does`
-  return { at, action, ms: ms ?? 0, nth, run: parsed.data.where.run, item: parsed.data.where.item, tool: parsed.data.where.tool }
+  return { at, action, ms: ms ?? 0, nth, run: parsed.data.where.run, item: parsed.data.where.item, tool: parsed.data.where.tool, turn: parsed.data.where.turn }
 }
 
 export const failpointPlan = z.string().transform((text, context): readonly PlannedFailpoint[] => {

@@ -10,8 +10,8 @@ import type { Failpoint, FailpointName, FailpointPlace } from '@pawl/harness'
 import type { PlannedFailpoint } from './failpoint-plan.ts'
 import type { ForgetfulLedger } from './forgetful-ledger.ts'
 
-const isAt = ({ at, run, item, tool }: PlannedFailpoint, name: FailpointName, place: FailpointPlace): boolean =>
-  at === name && (run ?? place.runId) === place.runId && (item ?? place.seq) === place.seq && (tool ?? place.tool) === place.tool
+const isAt = ({ at, run, item, tool, turn }: PlannedFailpoint, name: FailpointName, place: FailpointPlace): boolean =>
+  at === name && (run ?? place.runId) === place.runId && (item ?? place.seq) === place.seq && (tool ?? place.tool) === place.tool && (turn ?? place.turn) === place.turn
 
 /** @param spentFolder null: what is spent is known to this process only. */
 export function armFailpoints(plan: readonly PlannedFailpoint[], spentFolder: string | null, ledger: ForgetfulLedger): Failpoint {

@@ -12,6 +12,8 @@ export interface FailpointPlace {
   readonly epoch?: number
   readonly tool?: string
   readonly key?: string
+  /** Of a model's decision. */
+  readonly turn?: number
 }
 
 export type Failpoint = (name: FailpointName, place: FailpointPlace) => void | Promise<void>

@@ -95,7 +95,7 @@ class LoopOfItem {
       ...loop.request, prompt,
       ...(this.#offer.functions.length === 0 ? {} : { tools: [...this.#offer.functions], toolChoice: { type: loop.output ? 'required' : 'auto' } }),
     })
-    await attempt.parts.failpoint('after-decision', attempt.holder)
+    await attempt.parts.failpoint('after-decision', { ...attempt.holder, turn: n })
     if (attempt.ending) return await never()
     return this.#record(n, planTurn(attempt, loop, this.#offer, n, readAnswer(answer)), answer, brief.tokens)
   }
@@ -113,7 +113,7 @@ class LoopOfItem {
       n, decision, costMicros, modelVersion: loop.modelVersion, promptVersion: loop.promptVersion, inputTokens: input, outputTokens: output,
       spentTokens: this.#tokens, spentMicros: this.#costMicros,
     }).then(async ({ outcome }) => {
-      if (outcome === 'recorded') await attempt.parts.failpoint('after-turn', attempt.holder)
+      if (outcome === 'recorded') await attempt.parts.failpoint('after-turn', { ...attempt.holder, turn: n })
     })
     isRecorded.catch(() => {})
     return { turn, isRecorded }
