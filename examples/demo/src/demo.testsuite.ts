@@ -27,5 +27,8 @@ export function killedAndResumed(examples: readonly string[], redisUrl: string |
     expect(report).toMatchObject({ example, queue: redisUrl === undefined ? 'postgres' : 'redis', duplicates: 0, lost: 0, ok: true })
     expect(report.kills).toBeGreaterThanOrEqual(3)
     expect(report.inFlightAtKill).toBeGreaterThan(0)
+    if (example !== 'research') return
+    expect(report.repeatedDecisions).toBe(0)
+    expect(report.modelCalls).toBe((report.turns ?? 0) + (report.interruptedTurns ?? 0))
   }, 240_000)
 }

@@ -47,6 +47,12 @@ export async function listHeld(ledger: Ledger, runId: string, workerIds: readonl
     [runId, JSON.stringify(workerIds)])).map((row) => ({ seq: Number(row['seq']), epoch: Number(row['epoch']) }))
 }
 
+/** Workers that hold an item of the run. */
+export async function listHolders(ledger: Ledger, runId: string): Promise<{ workerId: string; pid: number }[]> {
+  return (await ledger.query(`select distinct w.id, w.pid from pawl.items i join pawl.workers w on w.id = i.worker_id where i.run_id = $1 and i.status = 'in_progress' order by w.id`, [runId], { retryForMs: 60_000 }))
+    .map((row) => ({ workerId: String(row['id']), pid: Number(row['pid']) }))
+}
+
 export async function listWorkers(ledger: Ledger): Promise<{ id: string; pid: number }[]> {
   return (await ledger.query('select id, pid from pawl.workers')).map((row) => ({ id: String(row['id']), pid: Number(row['pid']) }))
 }
@@ -83,4 +89,8 @@ export async function listDoubts(ledger: Ledger, runId: string): Promise<{ id: n
     from pawl.actions where run_id = $1 and status = 'in_doubt'`, [runId], { retryForMs: 60_000 })).map((row) => ({
     id: Number(row['id']), tool: String(row['tool']), key: String(row['key']), attempt: Number(row['attempt']), evidence: Number(row['evidence']), args: String(row['args']), answerableAtMs: Number(row['at']),
   }))
+}
+
+export async function listCrashLoops(ledger: Ledger, runId: string): Promise<number[]> {
+  return (await ledger.query(`select seq from pawl.items where run_id = $1 and status = 'blocked' and blocked_reason = 'crash_loop' order by seq`, [runId], { retryForMs: 60_000 })).map((row) => Number(row['seq']))
 }

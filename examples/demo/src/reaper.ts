@@ -1,6 +1,6 @@
-/** Kills at random moments of the run, always while a call is in flight: worker by worker, and once everything, Postgres included. */
+/** Kills at random moments of the run, while a call is in flight or, where a model decides, while it thinks: worker by worker, and once everything, Postgres included. */
 import type { Ledger } from '@pawl/ledger'
-import { listHeld, listWorkers, type Held, type InFlight, type Moment } from './facts.ts'
+import { listHeld, listHolders, listWorkers, type Held, type InFlight, type Moment } from './facts.ts'
 import { kill, type Fleet } from './fleet.ts'
 
 export interface Kill {
@@ -17,13 +17,17 @@ export interface ReaperOptions {
   readonly everything: boolean
   readonly between: readonly [number, number]
   readonly expectedActions: number
+  /** After the first, not only while a call is in flight. */
+  readonly anyMoment?: boolean
 }
 
 export class Reaper {
   readonly kills: Kill[] = []
   readonly #plan: { readonly at: number; readonly what: Kill['what'] }[]
+  readonly #anyMoment: boolean
 
-  constructor(options: ReaperOptions, random: () => number = Math.random) {
+  constructor(options: ReaperOptions, private readonly random: () => number) {
+    this.#anyMoment = options.anyMoment ?? false
     const [from, to] = options.between
     const all = options.workers + (options.everything ? 1 : 0)
     // One in each stretch, at a random place in it, so that they spread over the run; the blackout is one of the later ones.
@@ -37,11 +41,12 @@ export class Reaper {
     return this.#plan.length === 0
   }
 
-  /** Kills when the next moment has come and a call is in flight. Returns what it killed. */
+  /** Kills when the next moment has come and a call is in flight (or, at any moment, an item held). Returns what it killed. */
   async strike(ledger: Ledger, runId: string, moment: Moment, fleet: Fleet, killStore: () => Promise<void>): Promise<Kill | undefined> {
     const next = this.#plan[0]
-    if (!next || moment.committed < next.at || moment.inFlight.length === 0) return undefined
-    const victim = moment.inFlight[Math.floor(Math.random() * moment.inFlight.length)]
+    if (!next || moment.committed < next.at) return undefined
+    const choice: readonly { readonly pid: number; readonly workerId: string }[] = this.#anyMoment && this.kills.length > 0 ? await listHolders(ledger, runId) : moment.inFlight
+    const victim = choice[Math.floor(this.random() * choice.length)]
     if (!victim) return undefined
     const workers = next.what === 'everything' ? await listWorkers(ledger) : [{ id: victim.workerId, pid: victim.pid }]
     const held = await listHeld(ledger, runId, workers.map((worker) => worker.id))

@@ -1,10 +1,13 @@
 import type { Settlings } from './facts.ts'
 import type { Kill } from './reaper.ts'
+import type { Thinking } from './world.ts'
 
 /** The last line of `--json`. */
-export interface Report {
+export interface Report extends Partial<Thinking> {
   readonly example: string
   readonly queue: 'redis' | 'postgres'
+  /** `--seed` with it makes the same choices of where to kill. */
+  readonly seed: number
   readonly items: number
   readonly done: number
   readonly kills: number

@@ -1,6 +1,7 @@
 /** The ground a demo stands on: an embedded Postgres of its own, a queue (Redis where REDIS_URL is set), and a person's screen. */
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { createClient, type PawlClient } from '@pawl/client'
 import { digest, encode, newRunId } from '@pawl/core'
 import { startEmbedded, stopEmbedded, type Embedded } from '@pawl/embedded'
 import { dispatchRun, type AnyAgent } from '@pawl/harness'
@@ -70,6 +71,12 @@ export class Stage {
     })
     await dispatchRun({ ledger: this.#ledger, queue: this.#queue, ledgerId: this.#ledgerId }, id)
     return id
+  }
+
+  /** As the person in the loop has it. */
+  client(): PawlClient {
+    const [ledger, queue] = [this.#ledger, this.#queue]
+    return createClient({ ledger, actor: 'demo', dispatch: async (runId) => { await dispatchRun({ ledger, queue, ledgerId: this.#ledgerId }, runId) } })
   }
 
   async killStore(): Promise<void> {

@@ -13,16 +13,35 @@ export interface Doubt {
   readonly answerableAtMs: number
 }
 
+/** A call that waits for a person's yes, as it is shown. */
+export interface AskedCall {
+  readonly tool: string
+  readonly args: unknown
+}
+
 export interface Proof {
   /** Effects counted at the receiver. */
   readonly effects: number
   readonly duplicates: number
   readonly lost: number
   readonly commits?: number
+  /** Of a run in which a model decides. */
+  readonly thinking?: Thinking
   /** Sentences: what was looked at, with its figure. */
   readonly facts: readonly string[]
   /** What is not as it should be; empty when all is proved. */
   readonly faults: readonly string[]
+}
+
+export interface Thinking {
+  /** Recorded by the ledger. */
+  readonly turns: number
+  /** Answered, by the model server's own log. */
+  readonly modelCalls: number
+  /** Model calls whose decision nobody lived to record: nothing of them was sent. */
+  readonly interruptedTurns: number
+  /** Model calls for a turn that had been recorded. */
+  readonly repeatedDecisions: number
 }
 
 export interface World {
@@ -35,11 +54,22 @@ export interface World {
   readonly expectedActions: number
   readonly items: number
   readonly workers: { readonly processes: number; readonly concurrency: number; readonly timings?: Readonly<Record<string, number>> }
-  readonly kills: { readonly workers: number; readonly everything: boolean; /** Fractions of the run between which they fall. */ readonly between: readonly [number, number] }
+  readonly kills: {
+    readonly workers: number
+    readonly everything: boolean
+    /** Fractions of the run between which they fall. */
+    readonly between: readonly [number, number]
+    /** Also workers with no call under way: a model thinks. */
+    readonly anyMoment?: boolean
+  }
+  /** Where processes kill themselves, beside the kills from outside: entries of `PAWL_FAILPOINTS`, each strikes at most once. */
+  readonly failpoints?: readonly string[]
   /** How a run of this example ends when all is well. */
   readonly endings: readonly string[]
   /** A person looks outside and answers; undefined: not yet. */
   answerDoubt?(doubt: Doubt): Promise<'happened' | 'did_not' | undefined>
+  /** A person looks at a call that waits for a yes. */
+  readonly approve?: (call: AskedCall) => 'approved' | 'rejected'
   /** Called all the time while the run goes on: the outside world's own doings. */
   tick?(): Promise<void>
   prove(ledger: Ledger, runId: string): Promise<Proof>
@@ -53,6 +83,8 @@ export interface WorldOptions {
   readonly say: (line: string) => void
   /** A part of the items and fewer kills: what the tests run. */
   readonly isSmall: boolean
+  /** Of the seed that is printed: the same choices for the same seed. */
+  readonly random: () => number
 }
 
 export interface Example {

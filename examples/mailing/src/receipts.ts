@@ -7,9 +7,11 @@ export interface Receipt {
   readonly id: string
   /** False: recognised as a repeat, nothing went out. */
   readonly applied: boolean
+  /** Epoch milliseconds. */
+  readonly atMs: number
 }
 
-export const writeReceipt = (path: string, receipt: Receipt): void => appendFileSync(path, `${JSON.stringify(receipt)}\n`)
+export const writeReceipt = (path: string, receipt: Omit<Receipt, 'atMs'>): void => appendFileSync(path, `${JSON.stringify({ ...receipt, atMs: Date.now() })}\n`)
 
 export function readReceipts(path: string): Receipt[] {
   if (!existsSync(path)) return []

@@ -1,0 +1,68 @@
+/** A model researches questions over MCP tools; workers die at its turns, between them, and in the middle of its calls. The receivers' books and the model server's log are the judge. */
+import { fileURLToPath } from 'node:url'
+import { openTools, readSettings, researchAgent, startOutside } from '@pawl/example-research'
+import { readReceipts } from '@pawl/example-mailing'
+import { listNotes, proveResearch } from './research-proof.ts'
+import type { Doubt, Example, World, WorldOptions } from './world.ts'
+
+const names = ['lighthouses', 'ratchets', 'tide-mills', 'semaphores', 'canal-locks', 'barometers', 'sundials', 'windlasses']
+/** Turns of one item: read, write, edit, publish, mail, say. */
+const turns = [1, 2, 3, 4, 5, 6]
+const actionsPerTopic = 7
+
+export const research: Example = {
+  name: 'research',
+  about: 'A model with MCP tools researches questions, asks a person before it publishes and hands mails in for the end; killed at its turns, no decision is asked for twice, no effect happens twice.',
+  worlds: [openResearch],
+}
+
+async function openResearch({ folder, say, isSmall, random }: WorldOptions): Promise<World> {
+  const topics = isSmall ? names.slice(0, 3) : names
+  // A person says no to one of them.
+  const refused = topics[Math.floor(random() * topics.length)] ?? ''
+  const outside = await startOutside(`${folder}/research`, topics, { model: 150, memory: 500, mail: 400 })
+  const tools = await openTools(readSettings(outside.env))
+  const failpoints = plan(topics.length, isSmall, random)
+  const where = { root: outside.env['RESEARCH_FOLDER'] ?? '', books: outside.books, topics, refused }
+  say(`a model of its own process decides; ${failpoints.length} processes will kill themselves: ${failpoints.join(', ')}`)
+  return {
+    agent: researchAgent(tools, readSettings(outside.env).model), input: { topics },
+    configPath: fileURLToPath(import.meta.resolve('@pawl/example-research/config')), env: outside.env,
+    expectedActions: topics.length * actionsPerTopic - 1, items: topics.length, workers: { processes: 3, concurrency: 2, timings: { sendWindowMs: 1_000 } },
+    kills: { workers: isSmall ? 1 : 5, everything: !isSmall, between: [0.1, 0.9], anyMoment: true }, failpoints,
+    endings: ['completed'],
+    approve: ({ args }) => ((args as { source: string }).source === `drafts/${refused}.md` ? 'rejected' : 'approved'),
+    answerDoubt: async (doubt) => await Promise.resolve(lookAt(doubt, where)),
+    prove: async (ledger, runId) => await proveResearch(ledger, runId, where),
+    close: async () => { await tools.close(); await outside.close() },
+  }
+}
+
+/** One death at each end of each turn (after the model decided, after that was recorded), and some in the middle of calls; the small form takes three. */
+function plan(items: number, isSmall: boolean, random: () => number): string[] {
+  const boundaries = turns.flatMap((turn) => ['after_decision', 'after_turn'].map((at) => `${at}[item=${1 + Math.floor(random() * items)}][turn=${turn}]:kill`))
+  const calls = ['after_answer[tool=files.edit_file]:kill', 'before_send[tool=memory.create_entities]:kill@2', 'after_answer[tool=files.move_file]:kill', 'after_answer[tool=mail.smtp]:kill@2']
+  if (!isSmall) return [...boundaries, ...calls]
+  return [boundaries[Math.floor(random() * 6)], boundaries[6 + Math.floor(random() * 6)], calls[Math.floor(random() * calls.length)]].filter((one) => one !== undefined)
+}
+
+/** What a person sees who looks at the mailbox or the folder. */
+function lookAt({ tool, args, answerableAtMs }: Doubt, { root, books }: { root: string; books: { mail: string } }): 'happened' | 'did_not' | undefined {
+  const happened = hasHappened(tool, args, root, books.mail)
+  if (happened) return 'happened'
+  return answerableAtMs + 200 < Date.now() ? 'did_not' : undefined
+}
+
+function hasHappened(tool: string, args: unknown, root: string, mailBook: string): boolean {
+  const notes = listNotes(root)
+  switch (tool) {
+    case 'mail.smtp': return readReceipts(mailBook).some((receipt) => receipt.to === (args as { to: string[] }).to[0])
+    case 'files.move_file': return notes.has((args as { destination: string }).destination)
+    case 'files.edit_file': {
+      const { path, edits } = args as { path: string; edits: { newText: string }[] }
+      return edits.every(({ newText }) => notes.get(path)?.includes(newText) === true)
+    }
+    default: return false
+  }
+}
+

@@ -1,0 +1,6 @@
+export { researchAgent, researchInput } from './agent.ts'
+export { factOf } from './library.ts'
+export { readEntities, readMemoryReceipts } from './memory-book.ts'
+export { startOutside, type Outside } from './outside.ts'
+export { readSettings, type Settings } from './settings.ts'
+export { openTools } from './tools.ts'
