@@ -42,7 +42,7 @@ test('items that wait for a person or for a time do not fill the window (hole 27
   expect((await takeDueItems(stage.ledger, runId)).taken.map((item) => item.seq)).toEqual([1, 2])
   const blocked = await claim(stage, runId, 1)
   expect((await takeDueItems(stage.ledger, runId)).taken).toEqual([])
-  await blockItem(stage.ledger, blocked, 'approval', {})
+  await blockItem(stage.ledger, blocked, 'diverged', {})
   await finishOne(stage, await claim(stage, runId, 2), 'pending', { delayMs: 3_600_000 })
   expect((await takeDueItems(stage.ledger, runId)).taken.map((item) => item.seq)).toEqual([3, 4])
 })

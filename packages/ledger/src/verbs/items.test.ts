@@ -74,9 +74,9 @@ test('of 40 real races between parking and answering none leaves an item asleep 
 
 test('blocking is fenced, spends no crash budget, and its lost answer reads as fenced without harm', async () => {
   const by = await claim(stage, await runOf(stage, 1), 1)
-  expect(await blockItem(stage.ledger, { ...by, epoch: by.epoch - 1 }, 'budget', {})).toBeNull()
-  expect(await blockItem(stage.ledger, by, 'budget', { used: 9 })).toBe('blocked')
-  expect(await blockItem(stage.ledger, by, 'budget', { used: 9 })).toBeNull()
+  expect(await blockItem(stage.ledger, { ...by, epoch: by.epoch - 1 }, 'diverged', {})).toBeNull()
+  expect(await blockItem(stage.ledger, by, 'diverged', { tool: 'a' })).toBe('blocked')
+  expect(await blockItem(stage.ledger, by, 'diverged', { tool: 'a' })).toBeNull()
   expect(await itemNow(stage, by)).toMatchObject({ status: 'blocked', barren_attempts: 0, lease_until: null })
   expect(await wakeItems(stage.ledger, null)).toEqual([])
   expect(await stage.value(`select count(*)::int from pawl.events where run_id = $1 and kind = 'item.blocked'`, [by.runId])).toBe(1)

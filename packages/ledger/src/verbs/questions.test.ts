@@ -103,9 +103,9 @@ test('the inbox has it from the moment it is asked, in pages with everything els
   const items = [await claim(stage, runId, 1), await claim(stage, runId, 2), await claim(stage, runId, 3)] as const
   const ids = [(await ask(items[0])).question?.id, (await ask(items[0], 'And?', '2')).question?.id, (await ask(items[1])).question?.id]
   await blockItem(stage.ledger, items[0], 'question', { question: ids[0] })
-  await blockItem(stage.ledger, items[2], 'budget', {})
+  await blockItem(stage.ledger, items[2], 'diverged', {})
   const all = await listInbox(stage.ledger, { namespace: null, runId })
-  expect(all.entries).toMatchObject([...ids.map((id) => ({ kind: 'question', question: { id } })), { kind: 'blocked', reason: 'budget', itemSeq: 3 }])
+  expect(all.entries).toMatchObject([...ids.map((id) => ({ kind: 'question', question: { id } })), { kind: 'blocked', reason: 'diverged', itemSeq: 3 }])
   expect(all.entries[0]).toMatchObject({ agent: 'mailer', itemSeq: 1, itemKey: 'item-1', question: { question: 'Go on?', answerSchema: boolean, status: 'open', answer: null } })
   const seen = []
   for (let cursor: string | undefined, n = 0; n < 5; n++) {
