@@ -12,11 +12,11 @@ export const codecVersion = 1
 const lossless = '~'
 const deepest = 500
 
-type Shape = 'json' | 'lossless'
+/** Worse ones are longer to write. `views`: bytes that lie in a larger buffer are among it. */
+const shapes = ['json', 'lossless', 'views'] as const
+type Shape = (typeof shapes)[number]
 
-function worse(a: Shape, b: Shape): Shape {
-  return a === 'lossless' ? a : b
-}
+const worse = (a: Shape, b: Shape): Shape => (shapes.indexOf(a) > shapes.indexOf(b) ? a : b)
 
 /** Finds out whether JSON keeps `value`, and refuses what no codec keeps, naming the path. */
 function shapeOf(value: unknown, path: string, above: readonly object[]): Shape {
@@ -37,14 +37,17 @@ function shapeOf(value: unknown, path: string, above: readonly object[]): Shape 
     return shape
   }
   if (value instanceof Map) {
-    for (const [k, v] of value) { shapeOf(k, `${path}.<key>`, inside); shapeOf(v, `${path}.get(${String(k)})`, inside) }
-    return 'lossless'
+    let shape: Shape = 'lossless'
+    for (const [k, v] of value) shape = worse(worse(shape, shapeOf(k, `${path}.<key>`, inside)), shapeOf(v, `${path}.get(${String(k)})`, inside))
+    return shape
   }
   if (value instanceof Set) {
-    for (const v of value) shapeOf(v, `${path}.<member>`, inside)
-    return 'lossless'
+    let shape: Shape = 'lossless'
+    for (const v of value) shape = worse(shape, shapeOf(v, `${path}.<member>`, inside))
+    return shape
   }
-  if (value instanceof Date || value instanceof URL || value instanceof RegExp || ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return 'lossless'
+  if (ArrayBuffer.isView(value)) return value.byteLength === value.buffer.byteLength ? 'lossless' : 'views'
+  if (value instanceof Date || value instanceof URL || value instanceof RegExp || value instanceof ArrayBuffer) return 'lossless'
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null) throw unstorable(path, `an instance of ${value.constructor?.name ?? 'a class'}`)
   if (Object.getOwnPropertySymbols(value).length > 0) throw unstorable(path, 'an object with symbol keys')
@@ -56,13 +59,39 @@ function shapeOf(value: unknown, path: string, above: readonly object[]): Shape 
   return shape
 }
 
+/** The same value with bytes of its own: devalue writes the whole buffer a view looks into, and beside a small view of Node's lie other people's bytes. */
+function withOwnBytes(value: unknown, made: Map<object, unknown>): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (made.has(value)) return made.get(value)
+  const copy = copyOf(value, (inner) => withOwnBytes(inner, made))
+  made.set(value, copy)
+  return copy
+}
+
+function copyOf(value: object, inner: (value: unknown) => unknown): unknown {
+  if (ArrayBuffer.isView(value)) {
+    const bytes = new Uint8Array(value.byteLength)
+    bytes.set(new Uint8Array(value.buffer, value.byteOffset, value.byteLength))
+    return value instanceof DataView ? new DataView(bytes.buffer) : Buffer.isBuffer(value) ? bytes : new (value.constructor as Uint8ArrayConstructor)(bytes.buffer)
+  }
+  if (Array.isArray(value)) return value.map(inner)
+  if (value instanceof Map) return new Map([...value].map(([k, v]) => [inner(k), inner(v)]))
+  if (value instanceof Set) return new Set([...value].map(inner))
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && prototype !== null) return value
+  const copy = Object.create(prototype as object | null) as Record<string, unknown>
+  for (const [k, v] of Object.entries(value)) copy[k] = inner(v)
+  return copy
+}
+
 function unstorable(path: string, what: string): PawlError {
   return new PawlError('UNSTORABLE', `${path} is ${what}, which the ledger cannot keep and give back unchanged. Pass plain data: JSON values, Date, BigInt, Map, Set or bytes.`, 'fail', { path })
 }
 
 /** Text of a value, the same value back by `decode`. Throws `UNSTORABLE` (with the path) or `TOO_LARGE` (with both sizes). */
 export function encode(value: unknown, options: { what: string; maxBytes?: number }): string {
-  const text = shapeOf(value, options.what, []) === 'json' ? JSON.stringify(value) : lossless + stringify(value)
+  const shape = shapeOf(value, options.what, [])
+  const text = shape === 'json' ? JSON.stringify(value) : lossless + stringify(shape === 'views' ? withOwnBytes(value, new Map()) : value)
   const { maxBytes } = options
   if (maxBytes !== undefined && text.length * 3 > maxBytes) {
     const bytes = Buffer.byteLength(text)
