@@ -186,10 +186,11 @@ describe('the inbox', () => {
     expect((await olga.send('POST', doubt(), new URLSearchParams({ ...fields, ...hiddenFields(reply.text, doubt()), answer: 'did_not' }))).status).toBe(303)
   })
 
-  test('a result that is no JSON is refused and nothing is recorded', async () => {
+  test('a result that is no JSON, or whose digits would change, is refused and nothing is recorded', async () => {
     const reply = await olga.submit(inbox(), doubt(), { answer: 'happened', result: '{oops' })
     expect(reply.status).toBe(400)
     expect(words(reply.text)).toContain('result: is no JSON')
+    expect(words((await olga.submit(inbox(), doubt(), { answer: 'happened', result: '9007199254740993' })).text)).toContain('result holds the number 9007199254740993')
     expect((await actionNow())?.status).toBe('in_doubt')
   })
 

@@ -1,5 +1,5 @@
 /** What comes in with a request, checked. A query nobody wrote is refused rather than guessed at. */
-import { ITEM_KINDS, ITEM_STATUSES, PawlError, RUN_STATUSES } from '@pawl/core'
+import { ITEM_KINDS, ITEM_STATUSES, parseJson, PawlError, RUN_STATUSES } from '@pawl/core'
 import { z } from 'zod'
 import { VERBS } from './pages/verb.ts'
 
@@ -40,8 +40,10 @@ export function labelsOf(label: string | undefined): Record<string, string> | un
 export function jsonOf(written: string | undefined, field = 'result'): unknown {
   if (written === undefined || written.trim() === '') return undefined
   try {
-    return JSON.parse(written) as unknown
+    return parseJson(written, field)
   } catch (error) {
-    throw new PawlError('BAD_REQUEST', `${field}: is no JSON (${error instanceof Error ? error.message : 'it cannot be read'}). Texts need quotes.`)
+    if (error instanceof PawlError && error.code !== 'MALFORMED_JSON') throw new PawlError('BAD_REQUEST', error.message)
+    const why = error instanceof PawlError ? error.cause : error
+    throw new PawlError('BAD_REQUEST', `${field}: is no JSON (${why instanceof Error ? why.message : 'it cannot be read'}). Texts need quotes.`)
   }
 }

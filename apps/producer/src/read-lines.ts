@@ -1,10 +1,10 @@
 /** NDJSON, line by line as it arrives: the header first, then items. Nothing is kept but the line at hand; reading waits for whoever consumes. */
 import { fromWire, type ItemSeed, type StreamHeader } from '@pawl/client'
-import { limits, PawlError } from '@pawl/core'
+import { limits, parseJson, PawlError } from '@pawl/core'
 import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
 import { startFields } from './schemas.ts'
-import { bodyLimits, chunksOf, parseJson } from './read-json.ts'
+import { bodyLimits, chunksOf } from './read-json.ts'
 
 const lineBytes = limits.payloadBytes + limits.itemKeyChars * 12 + 1_000
 const headerSchema = z.strictObject(startFields)

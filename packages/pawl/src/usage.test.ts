@@ -22,6 +22,7 @@ describe('what is typed wrongly ends with 2 and names what is wrong', () => {
     ['a limit that is no number', ['run', 'list', '--limit', 'many'], 'whole number from 1 to 1000'],
     ['a label without a value', ['run', 'start', 'notes', '--label', 'team'], '--label team=billing'],
     ['input that is not JSON', ['run', 'start', 'notes', '--input', '{lines: 1}'], '--input is not JSON'],
+    ['input with a number that would be changed', ['run', 'start', 'notes', '--input', '{"lines":9007199254740993}'], '--input: The value holds the number 9007199254740993'],
     ['an input file that is not there', ['run', 'start', 'notes', '--input', '@gone.json'], 'gone.json cannot be read (ENOENT)'],
     ['an items file that is not there', ['run', 'start', 'mails', '--items', 'gone.ndjson', '--agent-version', '2'], 'gone.ndjson cannot be read (ENOENT)'],
     ['both places', ['run', 'list', '--url', 'http://127.0.0.1:1', '--database', 'postgres://x'], 'not both'],
@@ -68,7 +69,7 @@ describe('what cannot be done ends with 1 and says the way out', () => {
       world.child('run', 'start', 'nobody', '--input', '{}'), world.child('run', 'start', 'notes', '--input', '{"lines":"many"}'), world.child('run', 'start', 'mails'),
     ])
     expect([agent.code, input.code, items.code]).toEqual([1, 1, 1])
-    expect(agent.stderr).toContain('Known: "notes", "mails", "asks"')
+    expect(agent.stderr).toContain('Known: "notes", "mails", "asks", "pays"')
     expect(input.stderr).toContain('input.lines')
     expect(items.stderr).toContain('--items items.ndjson')
   })
@@ -101,6 +102,7 @@ describe('what cannot be done ends with 1 and says the way out', () => {
   test('a bad line in an items file is named by its number, and nothing is started', async () => {
     const outcomes = await Promise.all(([
       ['{"key":"a","payload":{"to":"ann"}}\n{"key":"b"', 'line 2 is not JSON'],
+      ['{"key":"a","payload":9007199254740993}', 'line 1 holds the number 9007199254740993'],
       ['{"key":"a","payload":{"to":"ann"}}\n\n{"key":7,"payload":{}}', 'line 3: key'],
       ['{"key":"a","payload":{"to":"ann"}}\n{"key":"b","payload":{"to":5}}', 'payload.to'],
     ] as const).map(async ([text, says], i) => ({ says, ...(await world.pawl('run', 'start', 'mails', '--items', world.write(`items-${i}.ndjson`, text))) })))

@@ -42,7 +42,7 @@ function planCall(attempt: Attempt, loop: Loop, offer: Offer, n: number, asked: 
   const refuse = (refusal: string): Planned => ({ recorded: { ...recorded, refusal } })
   const tool = offer.tools.get(name)
   if (!tool && !(loop.output && name === answerName)) return refuse(`There is no tool "${name}". There are: ${offer.functions.map((one) => one.name).join(', ') || 'none'}.`)
-  if (asked.input === undefined) return refuse('The input is no JSON object. Nothing was sent.')
+  if (asked.input === undefined) return refuse(asked.misfit ?? 'The input is no JSON object. Nothing was sent.')
   if (!tool) {
     const answer = loop.output?.safeParse(asked.input)
     const issue = answer?.error?.issues[0]

@@ -2,7 +2,7 @@
  * A model's answer as one decision: what it said, what it asked to be called, and which of that was refused before anything was sent.
  * Checked and keyed before it is recorded, so that a resumed item asks nothing again: neither the model nor a schema that may have changed since. Pure.
  */
-import { decode, encode, limits, PawlError, turnDecision, type TurnDecision } from '@pawl/core'
+import { decode, encode, limits, parseJson, PawlError, turnDecision, type TurnDecision } from '@pawl/core'
 import type { LanguageModelV3Content, LanguageModelV3FinishReason, LanguageModelV3Usage } from '@ai-sdk/provider'
 
 /** What a model call comes to, streamed or not. */
@@ -12,10 +12,11 @@ export interface ModelAnswer {
   readonly usage: LanguageModelV3Usage
 }
 
-/** A call as the model words it; `input` undefined when what it wrote is no JSON object. */
+/** A call as the model words it; `input` undefined when what it wrote is no JSON object, or one whose numbers would not stay as it wrote them: then `misfit` says so. */
 export interface AskedCall {
   readonly name: string
   readonly input: Record<string, unknown> | undefined
+  readonly misfit?: string
   readonly text: string
   readonly providerOptions: NonNullable<TurnDecision['calls'][number]['providerOptions']> | undefined
 }
@@ -36,7 +37,7 @@ export function readAnswer({ content, finishReason }: ModelAnswer): Said {
       if (part.providerExecuted) {
         throw new PawlError('MODEL_ANSWER', `The model's provider ran the tool "${part.toolName}" itself, outside the ledger. Take that tool off the model and give it to the agent.`, 'fail', { tool: part.toolName })
       }
-      asked.push({ name: part.toolName, input: objectOf(part.input), text: part.input, providerOptions: optionsOf(part.providerMetadata).providerOptions })
+      asked.push({ name: part.toolName, ...objectOf(part.input), text: part.input, providerOptions: optionsOf(part.providerMetadata).providerOptions })
     }
   }
   return { text: texts.join(''), asked, finishReason: finishReason.unified, ...(reasoning.length > 0 ? { reasoning } : {}) }
@@ -46,14 +47,15 @@ const optionsOf = (metadata: unknown): { providerOptions?: NonNullable<TurnDecis
   (metadata === undefined || metadata === null ? {} : { providerOptions: JSON.parse(JSON.stringify(metadata)) as NonNullable<TurnDecision['calls'][number]['providerOptions']> })
 
 /** Some models write nothing at all where a tool takes no input. */
-function objectOf(text: string): Record<string, unknown> | undefined {
-  if (text.trim() === '') return {}
+function objectOf(text: string): Pick<AskedCall, 'input' | 'misfit'> {
+  if (text.trim() === '') return { input: {} }
   try {
-    const value = JSON.parse(text) as unknown
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
-  } catch {
-    return undefined
+    const value = parseJson(text, 'The input')
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { input: value as Record<string, unknown> }
+  } catch (error) {
+    if (error instanceof PawlError && error.code !== 'MALFORMED_JSON') return { input: undefined, misfit: `${error.message} Nothing was sent.` }
   }
+  return { input: undefined, misfit: 'The input is no JSON object. Nothing was sent.' }
 }
 
 export const encodeDecision = (decision: TurnDecision): string => encode(decision, { what: 'decision of a turn', maxBytes: limits.resultBytes })

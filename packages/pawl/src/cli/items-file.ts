@@ -1,4 +1,5 @@
 /** Items as lines of JSON, `{"key": …, "payload": …}`, read one by one, so that a file of any size fits into memory. */
+import { parseJson, PawlError } from '@pawl/core'
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { ItemSeed } from '@pawl/client'
@@ -30,8 +31,9 @@ export class ItemsFile implements AsyncIterable<ItemSeed> {
   #itemOf(text: string, n: number): ItemSeed {
     let value: unknown
     try {
-      value = JSON.parse(text)
-    } catch {
+      value = parseJson(text, `${this.file}, line ${n}`)
+    } catch (error) {
+      if (error instanceof PawlError && error.code !== 'MALFORMED_JSON') throw this.#refuse(`${error.message} Nothing was started.`)
       throw this.#refuse(`${this.file}, line ${n} is not JSON. Write one {"key": "…", "payload": …} a line. Nothing was started.`)
     }
     const parsed = line.safeParse(value)

@@ -1,4 +1,5 @@
 /** Turns what was typed into values; everything refused here is a `UsageError` that names the option. */
+import { parseJson, PawlError } from '@pawl/core'
 import { readFileSync } from 'node:fs'
 import { InvalidArgumentError } from 'commander'
 import { UsageError } from './fail.ts'
@@ -7,10 +8,12 @@ import { UsageError } from './fail.ts'
 export function readJson(given: string, option: string): unknown {
   const text = given.startsWith('@') ? readText(given.slice(1), option) : given
   try {
-    return JSON.parse(text)
+    return parseJson(text, given.startsWith('@') ? given.slice(1) : 'The value')
   } catch (error) {
     const source = given.startsWith('@') ? `${option}: ${given.slice(1)}` : option
-    throw new UsageError(`${source} is not JSON (${error instanceof Error ? error.message : String(error)}). Quote it for your shell, like ${option} '{"name":"value"}', or write ${option} @file.json. A text is JSON in quotes of its own: '"like this"'.`)
+    if (error instanceof PawlError && error.code !== 'MALFORMED_JSON') throw new UsageError(`${option}: ${error.message}`)
+    const why = error instanceof PawlError ? error.cause : error
+    throw new UsageError(`${source} is not JSON (${why instanceof Error ? why.message : String(why)}). Quote it for your shell, like ${option} '{"name":"value"}', or write ${option} @file.json. A text is JSON in quotes of its own: '"like this"'.`)
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import { McpServer } from '@modelcontextprotocol/server'
 import type { PawlClient } from '@pawl/client'
-import { PawlError } from '@pawl/core'
+import { PawlError, refuseChangedNumbers } from '@pawl/core'
 import { readTools } from './read-tools.ts'
 import { LEVELS, type Level, type PawlTool } from './tool.ts'
 import { writeTools } from './write-tools.ts'
@@ -23,6 +23,8 @@ export function createMcpServer(client: PawlClient, allowed: Level, version: str
       annotations: { readOnlyHint: isRead, destructiveHint: !isRead && tool.isDestructive === true, idempotentHint: isRead || tool.isIdempotent === true, openWorldHint: !isRead },
     }, async (input, { mcpReq }) => {
       try {
+        // The protocol's own parser has rounded them by now: an id must not become another on its way.
+        refuseChangedNumbers(input, 'input')
         const answer = await tool.run(client, input, mcpReq.signal)
         return { content: [{ type: 'text', text: JSON.stringify(answer) }], structuredContent: JSON.parse(JSON.stringify(answer)) as Record<string, unknown> }
       } catch (error) {

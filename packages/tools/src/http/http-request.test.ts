@@ -115,6 +115,14 @@ describe('answers that are results', () => {
     expect(await send({ method: 'DELETE', alsoOk: [404], response: 'text' })).toMatchObject({ status: 404, body: 'gone' })
   })
 
+  it('a JSON body with a number that a double would change is given as its text, every digit in it (case 63)', async () => {
+    const body = '{"id":9007199254740993,"cents":[5810142810638157171]}'
+    receiver.answer = (_receipt, response) => void response.writeHead(200).end(body)
+    expect(await send()).toMatchObject({ status: 200, body })
+    receiver.answer = (_receipt, response) => void response.writeHead(200).end('{"id":"9007199254740993","n":1.5}')
+    expect(await send()).toMatchObject({ body: { id: '9007199254740993', n: 1.5 } })
+  })
+
   it('an oversized body is cut off, the call stays answered', async () => {
     receiver.answer = (_receipt, response) => void response.writeHead(200).end('x'.repeat(50_000))
     expect(await send({ maxResponseBytes: 1_000, response: 'text' })).toMatchObject({ status: 200, body: null, bodyTruncated: true })

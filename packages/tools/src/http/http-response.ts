@@ -1,9 +1,11 @@
 /** Reading a response without trusting its size or its shape. */
+import { changedNumberIn } from '@pawl/core'
 
 export interface HttpResult {
   readonly status: number
   /** The few that matter for what comes next; never cookies. */
   readonly headers: Readonly<Record<string, string>>
+  /** Of JSON, the value; but its text, where a number in it is one a double would change (a long id, an amount in cents): no digit is lost. */
   readonly body: unknown
   /** The body was longer than `maxResponseBytes`: `body` is null, the call itself counts as answered. */
   readonly bodyTruncated: boolean
@@ -28,9 +30,19 @@ export async function readResult(response: Response, method: string, as: 'json' 
   if (text === undefined) return { ...result, body: null, bodyTruncated: true }
   if (as === 'text') return { ...result, body: text }
   try {
-    return { ...result, body: JSON.parse(text) as unknown }
+    const value = JSON.parse(text) as unknown
+    return { ...result, body: holdsChangedNumber(text) ? text : value }
   } catch (cause) {
     throw new Error(`${response.status} with a body of ${text.length} characters that is not JSON. Set response: 'text' if none is promised.`, { cause })
+  }
+}
+
+/** Of text that nests deeper than any of ours nobody knows: it stays text. */
+function holdsChangedNumber(text: string): boolean {
+  try {
+    return changedNumberIn(text) !== undefined
+  } catch {
+    return true
   }
 }
 
