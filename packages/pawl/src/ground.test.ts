@@ -20,8 +20,8 @@ test('tools says of every tool how an interrupted call is settled, and what cann
   const [people, tools] = await Promise.all([world.child('tools'), world.json<{ tool: string }[]>('tools')])
   expect(people.stdout).toMatch(/notes@1 +note\.write@1 +idempotent +its input +– +none +called again under its key/)
   expect(people.stdout).toMatch(/mails@2 +mail\.send@1 +non-idempotent +its input +– +none +asked of a person/)
-  expect(people.stdout).toContain('Cannot be undone: note.write, mail.send.')
-  expect(tools).toMatchObject([{ tool: 'note.write', effect: 'idempotent', irreversible: true, verify: false }, { tool: 'mail.send', timeoutMs: 300, settleWindowMs: 100 }, { agent: 'asks@1' }])
+  expect(people.stdout).toContain('Cannot be undone: note.write, mail.send, pay.')
+  expect(tools).toMatchObject([{ tool: 'note.write', effect: 'idempotent', irreversible: true, verify: false }, { tool: 'mail.send', timeoutMs: 300, settleWindowMs: 100 }, { agent: 'asks@1' }, { agent: 'pays@1' }])
 })
 
 test('the doctor is content with an idle ledger, warns that nobody works, and fails when work waits for a version nobody serves', async () => {

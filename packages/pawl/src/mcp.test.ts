@@ -1,4 +1,6 @@
 /** `pawl mcp` as other agents meet it: the published client, over stdio, against the real command; and what it refuses to whom. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
@@ -84,6 +86,25 @@ test('another agent starts a run, waits, answers the question, and sees the resu
   expect(await call('get_run', { run: id, more: 1 }).then((one) => one.isError, () => true)).toBe(true)
 })
 
+test('a call waits for a yes to what the inbox shows: another digest changes nothing, a no and a yes reach their own calls', async () => {
+  const { client, call } = operating
+  const hints = new Map((await client.listTools()).tools.map((tool) => [tool.name, tool.annotations]))
+  expect([hints.get('approve')?.destructiveHint, hints.get('reject')?.destructiveHint]).toEqual([true, false])
+  const { id } = (await call('start_run', { agent: 'pays', input: {}, items: [{ key: 'a', payload: { to: 'ann' } }, { key: 'b', payload: { to: 'bob' } }], idempotencyKey: 'pays' })).value as { id: string }
+  expect((await call('watch', { run: id, waitSeconds: 60 })).value).toMatchObject({ needsPerson: true, blockedReasons: { approval: 2 } })
+  const { entries } = (await call('inbox', { run: id })).value as { entries: { approval: { actionId: number; digest: string; args: { to: string } } }[] }
+  const shown = (to: string) => { const { approval } = entries.find((entry) => entry.approval.args.to === to)!; return { actionId: approval.actionId, digest: approval.digest } }
+  expect((await call('approve', { run: id, calls: [{ ...shown('ann'), digest: 'another' }] })).value).toMatchObject({ decisions: [{ outcome: 'changed' }] })
+  expect((await call('reject', { run: id, calls: [shown('bob')], note: 'not him' })).value).toMatchObject({ decisions: [{ outcome: 'rejected' }] })
+  expect((await call('approve', { run: id, calls: [shown('ann'), shown('bob')] })).value).toMatchObject({ decisions: [{ outcome: 'approved', decidedBy: expect.stringMatching(/^mcp:/) as string }, { outcome: 'decided', status: 'rejected' }] })
+  await call('watch', { run: id, waitSeconds: 60 })
+  expect(readFileSync(join(world.folder, 'sent.txt'), 'utf8').split('\n').filter((line) => line.startsWith('paid'))).toEqual(['paid ann'])
+})
+
+test('an id that is beyond a double is refused, not rounded on its way to an agent (case 63)', async () => {
+  expect(await operating.call('start_run', { agent: 'pays', input: {}, items: [{ key: 'a', payload: { to: Number('9007199254740993') } }], idempotencyKey: 'big' })).toMatchObject({ isError: true, value: { code: 'BAD_NUMBER' } })
+})
+
 test('a wait is bounded, and a run can be paused, resumed and cancelled', async () => {
   const { call } = operating
   const { id } = (await call('start_run', { agent: 'asks', input: {}, items: [{ key: 'a', payload: { what: 'pause' } }], idempotencyKey: 'pauses' })).value as { id: string }
@@ -104,7 +125,7 @@ test('over HTTP the producer decides by the token, whatever is listed', async ()
     expect(await producer.countRuns()).toBe(0)
     const { id } = (await starter.call('start_run', start)).value as { id: string }
     expect((await looker.call('get_run', { run: id })).value).toMatchObject({ id, createdBy: 'starter' })
-    for (const [name, args] of [['cancel_run', {}], ['answer', { question: 1, answer: true }], ['settle', { action: 1, answer: 'abandon', attempt: 1, evidence: 0 }], ['release_item', { item: 1, verb: 'fail' }]] as const) {
+    for (const [name, args] of [['cancel_run', {}], ['answer', { question: 1, answer: true }], ['approve', { calls: [{ actionId: 1, digest: 'x' }] }], ['reject', { calls: [{ actionId: 1, digest: 'x' }] }], ['settle', { action: 1, answer: 'abandon', attempt: 1, evidence: 0 }], ['release_item', { item: 1, verb: 'fail' }]] as const) {
       expect(await starter.call(name, { run: id, ...args }), name).toMatchObject({ isError: true, value: { code: 'FORBIDDEN', details: { scope: 'operate' } } })
     }
   } finally {

@@ -1,4 +1,4 @@
-/** The config the command's tests run with: one agent that is safe to repeat, one whose calls can fall in doubt, one that asks. */
+/** The config the command's tests run with: one agent that is safe to repeat, one whose calls can fall in doubt, one that asks, one whose calls need a yes. */
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -26,6 +26,14 @@ const sendMail = defineTool({
   },
 })
 
+const pay = defineTool({
+  name: 'pay', version: '1', description: 'Moves money', effect: 'idempotent', approval: 'always', inputSchema: z.object({ to: z.string() }), outputSchema: z.null(),
+  async execute({ to }) {
+    sent(`paid ${to}`)
+    return null
+  },
+})
+
 export default defineConfig({ agents: [
   defineAgent({
     name: 'notes', version: '1', inputSchema: z.object({ lines: z.number() }), payloadSchema: z.object({ line: z.string() }), tools: { writeNote }, policy: { maxFailures: 1 },
@@ -50,6 +58,12 @@ export default defineConfig({ agents: [
       const { lines } = await ctx.ask(`How many lines about ${payload.what}?`, z.object({ lines: z.number().int().min(1).max(3) }))
       for (let i = 1; i <= lines; i++) await tools.writeNote({ line: `${payload.what} ${i}` })
       return { result: lines }
+    },
+  }),
+  defineAgent({
+    name: 'pays', version: '1', inputSchema: z.object({}), payloadSchema: z.object({ to: z.string() }), tools: { pay },
+    async run({ payload, tools }) {
+      await tools.pay(payload)
     },
   }),
 ] })

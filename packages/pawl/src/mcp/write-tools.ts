@@ -10,6 +10,15 @@ import { pawlTool } from './tool.ts'
 const note = z.string().max(2_000).optional().describe('Kept with the event: how you know.')
 const reason = z.string().max(2_000).optional().describe('Kept with the event.')
 
+const calls = z.array(z.strictObject({ actionId: z.number().int(), digest: z.string() })).min(1).max(1_000).describe('The calls you looked at, each with the actionId and the digest its inbox entry shows.')
+
+/** Of each call what became of it: an answer that came too late is no error of the others. */
+const decide = (verb: 'approve' | 'reject', title: string, description: string) => pawlTool({
+  name: verb, title, level: 'operate', isDestructive: verb === 'approve', isIdempotent: true, description,
+  input: z.strictObject({ run, calls, note }),
+  run: async (client, input) => ({ decisions: await client[verb](input.run, input.calls, { note: input.note }) }),
+})
+
 export const writeTools = [
   pawlTool({
     name: 'start_run', title: 'Start a run', level: 'run', isDestructive: true, isIdempotent: true,
@@ -31,6 +40,8 @@ export const writeTools = [
     input: z.strictObject({ run, question: z.number().int().describe('The id of the question.'), answer: z.unknown().describe('A JSON value that fits answerSchema.'), note }),
     run: async (client, input) => questionToWire(await client.answer(input.run, input.question, fromWire(input.answer), { note: input.note })),
   }),
+  decide('approve', 'Say yes to calls that wait for it', 'Says yes to exactly the calls shown in the inbox, by their digests; one that changed since is not approved. A yes lets it happen: it may send mail or move money.'),
+  decide('reject', 'Say no to calls that wait for a yes', 'Says no to exactly the calls shown in the inbox: they are never sent, and their agent reads the note.'),
   pawlTool({
     name: 'settle', title: 'Say what became of a call', level: 'operate', isDestructive: true,
     description: 'For a call in doubt, as the inbox lists it: happened (with what it returned), did_not (it is sent again), or abandon (nobody can find out). Say only what you have seen at the receiving system; attempt and evidence are those of the entry you looked at.',
