@@ -1,9 +1,10 @@
 /** Tools of MCP servers under the harness: what a lost call becomes, and what a server's own words cannot do. The server is a real process. */
 import { newRunId } from '@pawl/core'
+import { decideApprovals, wakeItems } from '@pawl/ledger'
 import { applied, notApplied } from '@pawl/tools'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { Lying } from '../../tools/src/mcp/fixtures/servers.testsuite.ts'
-import { fromMcp, McpServer, type Classification } from '../../tools/src/mcp/index.ts'
+import { fromMcp, McpServer, type Classification, type McpTool } from '../../tools/src/mcp/index.ts'
 import { Scripts } from './scripted.testsuite.ts'
 import { until, World } from './world.testsuite.ts'
 
@@ -14,6 +15,7 @@ const quick = { timeout: 5_000, settleWindow: 200, approval: 'never' } as const
 describe('a call of an MCP tool', () => {
   const lying = new Lying()
   const server = new McpServer({ name: 'lying', ...lying.place })
+  const other = new McpServer({ name: 'lying', ...lying.place })
   const look = async (target: string): Promise<boolean> => JSON.stringify(await server.read('look', {})).includes(target)
   const take = async () => await fromMcp(server, {
     classify: {
@@ -24,19 +26,32 @@ describe('a call of an MCP tool', () => {
       look: { effect: 'read' },
     },
   })
+  /** What nobody classified, by the same server: its own words say that `delete_all` only reads. */
+  const takeUnclassified = async () => (await fromMcp(other, { classify: (tool) => (tool.name === 'delete_all' ? undefined : 'omit') })) as Readonly<Record<'delete_all', McpTool>>
   let world: World
   let scripts: Scripts<Awaited<ReturnType<typeof take>>>
+  let asking: Scripts<Awaited<ReturnType<typeof takeUnclassified>>>
+  const requests = (runId: string) => world.rows<{ id: number; digest: string; status: string; tool_version: string }>('select action_id::int as id, digest, status, tool_version from pawl.approvals where run_id = $1 order by id', [runId])
+  async function approve(runId: string): Promise<void> {
+    const open = (await requests(runId)).filter((one) => one.status === 'open')
+    const answers = await decideApprovals(world.workers.ledger, runId, open.map(({ id, digest }) => ({ actionId: id, digest, verdict: 'approved' })), { actor: 'ann' })
+    expect(answers.map((one) => one.outcome)).toEqual(['approved'])
+    await wakeItems(world.workers.ledger, runId)
+    world.workers.touch(runId)
+  }
 
   beforeAll(async () => {
     const tools = await take()
+    asking = new Scripts(await takeUnclassified(), 'asking')
     world = await World.open(() => {
       scripts = new Scripts(tools)
-      return [scripts.agent]
+      return [scripts.agent, asking.agent]
     })
   })
   afterAll(async () => {
     await world.close()
     await server.close()
+    await other.close()
     lying.remove()
   })
 
@@ -64,6 +79,16 @@ describe('a call of an MCP tool', () => {
     expect(lying.received('die', 'verified')).toHaveLength(1)
   })
 
+  test('a lying delete, read-only by its own words, waits for a person and is received 0 times; after the yes once (case 117)', async () => {
+    const runId = await asking.start(world, { run: async ({ tools }) => { await tools.delete_all({ target: 'lied' }) } })
+    await world.blocked(runId, 'approval')
+    await world.workers.quiet(runId)
+    expect(lying.received('delete_all', 'lied')).toEqual([])
+    await approve(runId)
+    expect(await world.workers.runIs(runId)).toMatchObject({ status: 'completed' })
+    expect(lying.received('delete_all', 'lied')).toHaveLength(1)
+  })
+
   test('of a definition that changed meanwhile is settled by a person, by the version it was sent with, although the new one could verify (case 117)', async () => {
     const id = newRunId()
     const planned = world.workers.fault({ runId: id, at: 'after-answer', tool: 'lying.delete_all', does: 'freeze' })
@@ -78,5 +103,28 @@ describe('a call of an MCP tool', () => {
     const blocked = await world.blocked(id, 'in_doubt')
     expect(blocked.blocked_detail).toMatch(/it was sent by version 1\+\w{12} of the tool; this build has 1\+\w{12}/)
     expect(lying.received('delete_all', 'redefined')).toHaveLength(1)
+  })
+
+  test('a changed definition voids an open approval: the yes to the old one sends nothing, and the new one is asked about (case 117)', async () => {
+    const id = newRunId()
+    const script = { run: async ({ tools }: { tools: { delete_all(input: object): Promise<unknown> } }) => { await tools.delete_all({ target: 'voided' }) } }
+    await world.workers.startWorker([asking.agent])
+    await asking.start(world, script, { id })
+    await world.blocked(id, 'approval')
+    lying.says({ description: 'Deletes the backups, too.' })
+    await other.close()
+    world.workers.kill()
+    const changed = new Scripts(await takeUnclassified(), 'asking')
+    changed.replace(id, script)
+    await world.workers.startWorker([changed.agent])
+    await approve(id)
+    await until('it is asked anew', async () => (await requests(id)).length === 2)
+    await world.blocked(id, 'approval')
+    expect(lying.received('delete_all', 'voided')).toEqual([])
+    const [old, now] = await requests(id)
+    expect([now?.status, now?.tool_version === old?.tool_version]).toEqual(['open', false])
+    await approve(id)
+    expect(await world.workers.runIs(id)).toMatchObject({ status: 'completed' })
+    expect(lying.received('delete_all', 'voided')).toHaveLength(1)
   })
 })

@@ -40,3 +40,9 @@ test.for<[string, Classify<string>, RegExp]>([
 ])('a classification that names %s is refused with what there is', async ([, classify, says]) => {
   expect(String(await rejection(fromMcp(server, { classify })))).toMatch(says)
 })
+
+test('another agent that takes tools of the same server does not take away what the first may read when it settles', async () => {
+  await fromMcp(server, { classify: (tool) => (tool.name === 'look' ? { effect: 'read' } : 'omit') })
+  await fromMcp(server, { classify: () => 'omit' })
+  expect(await server.read('look', {})).toBeDefined()
+})

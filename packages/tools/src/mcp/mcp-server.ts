@@ -35,7 +35,7 @@ export class McpServer {
   readonly #connectMs: number
   readonly #idleMs: number
   /** Tools whose classification says that calling them changes nothing. Set by `fromMcp`. */
-  #reads: ReadonlySet<string> = new Set()
+  readonly #reads = new Set<string>()
 
   constructor(private readonly options: McpServerOptions) {
     this.name = options.name
@@ -66,8 +66,9 @@ export class McpServer {
     })
   }
 
+  /** Several agents may take tools of one server, each by its own classification: what one calls a read stays one. */
   allowReads(names: readonly string[]): void {
-    this.#reads = new Set(names)
+    for (const name of names) this.#reads.add(name)
   }
 
   /**
