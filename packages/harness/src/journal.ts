@@ -69,6 +69,11 @@ export class Journal {
     return this.#questions.get(key)
   }
 
+  /** In the order they were asked. */
+  questions(): QuestionRow[] {
+    return [...this.#questions.values()].toSorted((a, b) => a.order_no - b.order_no)
+  }
+
   /** Questions there are now, whether answered or not: to have asked is to have acted on what came before. */
   get questionCount(): number {
     return this.#questions.size

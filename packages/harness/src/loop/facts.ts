@@ -17,7 +17,8 @@ export function factsOf(attempt: Attempt, loop: Loop, tally: BriefTally | null, 
     tally,
     actions: [...attempt.journal.actions().filter((action) => action.undoes === null).toSorted((a, b) => a.order_no - b.order_no).map((action) => actionOf(action, offer)), ...others],
     turns: decisions.map(({ text, calls, reasoning }, i) => ({ n: i + 1, text, calls, ...(reasoning === undefined ? {} : { reasoning }) })),
-    questions: [],
+    // What an agent asks before it hands on to the loop, or a tool's maker in between: the answers are facts like any other.
+    questions: attempt.journal.questions().map(({ key, question, status, answer }) => ({ key, question, status, answer: answer === null ? null : decode(answer) })),
   }
 }
 
