@@ -455,5 +455,15 @@ export function describeClient(name: string, open: () => Promise<Opened>): void 
       }
       expect(statuses).toEqual(['running', 'cancelled'])
     })
+
+    // The last one: it looks at what all the others wrote.
+    test('whatever was written, and by whom, a jsonb column holds an object or a list, never a text (case 60)', async () => {
+      const columns = await ledger.query<{ name: string; column: string }>(`select table_name as name, column_name as column from information_schema.columns where table_schema = 'pawl' and data_type = 'jsonb'`)
+      expect(columns.length).toBeGreaterThan(3)
+      for (const { name, column } of columns) {
+        const types = (await ledger.query<{ type: string | null }>(`select distinct jsonb_typeof("${column}") as type from pawl."${name}"`)).map((row) => row.type)
+        expect([name, column, types.filter((type) => type !== null && type !== 'object' && type !== 'array')]).toEqual([name, column, []])
+      }
+    })
   })
 }

@@ -1,4 +1,5 @@
 /** Approvals and staged calls, by what receivers saw: nothing is sent without a yes to exactly that call, and a crash anywhere around it changes nothing. */
+import { createHash } from 'node:crypto'
 import { newRunId, Rejected } from '@pawl/core'
 import { cancelRun, decideApprovals, resumeRun, startCompensation, wakeItems, type ActionRow } from '@pawl/ledger'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -262,6 +263,17 @@ describe.concurrent('a call that needs a yes', () => {
     expect(answer?.outcome).toBe('void')
     await sound(id, 'cancelled')
     expect(receipts('stopped in time')).toBe(0)
+  })
+
+  test('what is shown, bound by the yes and sent is one and the same: a member the tool does not know is in none of it (case 66)', async () => {
+    const id = newRunId()
+    await scripts.start(world, { run: async ({ tools }) => { await tools.asked({ subject: 'extra', dryRun: 'false' } as { subject: string }) } }, { id })
+    await world.blocked(id, 'approval')
+    const kept = '{"subject":"extra"}'
+    expect((await ofTool(id, 'asked')).map((one) => one.args)).toEqual([kept])
+    await say(id, 'approved', ...(await asked(id)))
+    await sound(id)
+    expect(world.effects.receipts({ subject: 'extra' }).map((one) => one.digest)).toEqual([createHash('sha256').update(kept).digest('hex')])
   })
 
   test('a flag in the arguments approves nothing (case 74)', async () => {

@@ -12,10 +12,15 @@ vi.setConfig({ testTimeout: 90_000 })
 
 const anything = z.unknown()
 const returned = new Map<string, unknown>()
+/** What it was sent, by name. */
+const given = new Map<string, unknown[]>()
 /** Gives back what the test put under its name, and echoes what it got. */
 const echo = defineTool({
   name: 'echo', version: '1', description: 'Echoes.', effect: 'idempotent', concurrent: true, inputSchema: z.object({ name: z.string(), value: anything.optional() }), outputSchema: anything,
-  execute: ({ name, value }) => Promise.resolve(returned.has(name) ? returned.get(name) : value),
+  execute({ name, value }) {
+    given.set(name, [...(given.get(name) ?? []), value])
+    return Promise.resolve(returned.has(name) ? returned.get(name) : value)
+  },
 })
 const strict = defineTool({
   name: 'strict', version: '1', description: 'Promises a number.', effect: 'non-idempotent', inputSchema: z.object({ value: anything }), outputSchema: z.number(),
@@ -60,6 +65,17 @@ describe.concurrent('a call', () => {
     await replayed(async ({ tools }) => { seen.push(await tools.echo({ name, value })) }, seen)
     expect(seen[0]).toStrictEqual(value)
     expect(seen[1]).toStrictEqual(value)
+    expect(given.get(name)).toHaveLength(1)
+  })
+
+  test('a payload and the arguments made of it are the same, in type and bytes, on the first send and on the one after a crash (case 64)', async () => {
+    const id = newRunId()
+    const value = { at: new Date(0), map: new Map([['a', [1n]]]), set: new Set([-0]), nan: Number.NaN, none: undefined, bytes: new Uint8Array([0, 255]), text: 'a\u0000b\ud800', id: '9007199254740993' }
+    const fault = world.workers.fault({ runId: id, at: 'after-answer', tool: 'echo', does: 'freeze' })
+    await scripts.start(world, { run: async ({ payload, tools }) => { await tools.echo({ name: 'sent again', value: payload }) } }, { id, items: [{ key: 'only', payload: value }] })
+    await fault.struck
+    await completed(id)
+    expect(given.get('sent again')).toStrictEqual([value, value])
   })
 
   test('what the agent does to a result afterwards does not reach the journal (hole 20)', async () => {

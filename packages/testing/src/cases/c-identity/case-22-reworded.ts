@@ -1,4 +1,4 @@
-/** Case 22, as far as there are no models yet: the planner words a call anew after a crash. What was begun is settled with its own words first; the other words are sent by nobody. */
+/** Case 22 with an agent whose code decides (with a model: the harness's loop-cases.test.ts): it words a call anew after a crash. What was begun is settled with its own words first; the other words are sent by nobody. */
 import { newRunId } from '@pawl/core'
 import type { CaseStage, CaseTool } from '../case-stage.ts'
 import { Findings } from '../findings.ts'

@@ -1,4 +1,4 @@
-/** Case 23, as far as there are no models yet: whatever changes from attempt to attempt, one call has one key, in the ledger and outside. */
+/** Case 23 with an agent whose code decides (with a model: the harness's loop-cases.test.ts): whatever changes from attempt to attempt, one call has one key, in the ledger and outside. */
 import type { CaseStage, CaseTool } from '../case-stage.ts'
 import { Findings } from '../findings.ts'
 import type { CaseOutcome } from '../literal-case.ts'
