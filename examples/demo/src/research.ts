@@ -21,13 +21,17 @@ async function openResearch({ folder, say, isSmall, random }: WorldOptions): Pro
   // A person says no to one of them.
   const refused = topics[Math.floor(random() * topics.length)] ?? ''
   const outside = await startOutside(`${folder}/research`, topics, { model: 150, memory: 500, mail: 400 })
-  const tools = await openTools(readSettings(outside.env))
+  // The scripted model speaks both APIs.
+  const provider = random() < 0.5 ? 'openai-compatible' : 'anthropic'
+  const env = { ...outside.env, PAWL_MODEL: `${provider}:scripted-1`, PAWL_MODEL_KEY: 'none' }
+  const settings = readSettings(env)
+  const tools = await openTools(settings)
   const failpoints = plan(topics.length, isSmall, random)
-  const where = { root: outside.env['RESEARCH_FOLDER'] ?? '', books: outside.books, topics, refused }
-  say(`a model of its own process decides; ${failpoints.length} processes will kill themselves: ${failpoints.join(', ')}`)
+  const where = { root: settings.folder, books: outside.books, topics, refused }
+  say(`a model of its own process decides, asked over the ${provider} API; ${failpoints.length} processes will kill themselves: ${failpoints.join(', ')}`)
   return {
-    agent: researchAgent(tools, readSettings(outside.env).model), input: { topics },
-    configPath: fileURLToPath(import.meta.resolve('@pawl/example-research/config')), env: outside.env,
+    agent: researchAgent(tools, settings.model), input: { topics },
+    configPath: fileURLToPath(import.meta.resolve('@pawl/example-research/config')), env,
     expectedActions: topics.length * actionsPerTopic - 1, items: topics.length, workers: { processes: 3, concurrency: 2, timings: { sendWindowMs: 1_000 } },
     kills: { workers: isSmall ? 1 : 5, everything: !isSmall, between: [0.1, 0.9], anyMoment: true }, failpoints,
     endings: ['completed'],

@@ -24,7 +24,7 @@ export async function openTools({ folder, memory, smtp }: Omit<Settings, 'model'
     ...(await fromMcp(files, { classify: ({ name }) => ofFiles[name] ?? 'omit' })),
     ...(await fromMcp(entities, { classify: ({ name }) => ofMemory[name] ?? 'omit' })),
     // Held back until every question is answered; SMTP deduplicates nothing, so a mail in doubt is for a person.
-    mail: mailSmtp({ server: smtp, from: 'Research <research@example.com>', timeout: '5s', settleWindow: '500ms', stage: true, irreversible: true, approval: 'never', key: ({ to, subject }) => [to, subject] }),
+    mail: mailSmtp({ server: smtp, from: 'Research <research@example.com>', timeout: '3s', settleWindow: '500ms', stage: true, irreversible: true, approval: 'never', key: ({ to, subject }) => [to, subject] }),
   }
   return { tools, close: async () => { await files.close(); await entities.close() } }
 }
