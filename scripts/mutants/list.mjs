@@ -29,6 +29,11 @@ export const mutants = [
     edits: [edit(`${sql}/rearm-action.sql`, "if not found or p.status <> 'approved' or p.action_id <> a.id", "if p.status = 'none' and p.action_id <> a.id")],
     test: at(`${ledger}/verbs/approvals.test.ts`, 'a request is written at once, without a send'),
   },
+  {
+    name: 'a refusal ignoring the token', breaks: 'that one send was never made is taken for another, which may have been',
+    edits: [edit(`${sql}/add-refusal.sql`, 'x.key = p_key and x.token = p_token', 'x.key = p_key'), edit(`${sql}/add-refusal.sql`, 'x.id = a.id and x.token = p_token', 'x.id = a.id')],
+    test: at(`${ledger}/verbs/settle.test.ts`, 'a send that was never made is told'),
+  },
   withoutEpoch('settle', 'settle-action', at(`${ledger}/verbs/settle.test.ts`, 'a settler records each verdict')),
   withoutEpoch('block', 'block-item', at(`${ledger}/verbs/items.test.ts`, 'blocking is fenced')),
   withoutEpoch('close run', 'close-run', at(`${ledger}/verbs/endings.test.ts`, 'the finalizer closes the run and itself at once')),
@@ -88,17 +93,17 @@ export const mutants = [
   },
   {
     name: 'key from args', breaks: 'a call planned anew in other words is a second effect, and two calls with the same args are one',
-    edits: [edit(`${harness}/bracket.ts`, 'attempt.keyOf(tool.name, tool.key?.(parsed.data), own)', 'attempt.keyOf(tool.name, tool.key?.(parsed.data) ?? [argsDigest], own)')],
+    edits: [edit(`${harness}/bracket.ts`, 'attempt.keyOf(tool.name, tool.key?.(parsed.data), own, ordinal)', 'attempt.keyOf(tool.name, tool.key?.(parsed.data) ?? [argsDigest], own, ordinal)')],
     test: at(`${harness}/keys.test.ts`, 'a call that the agent words anew after a failure keeps its key'),
   },
   {
     name: 'key from the ordinal alone', breaks: 'the meaning a tool states does not count: calls that come in another order are other calls',
-    edits: [edit(`${harness}/bracket.ts`, 'attempt.keyOf(tool.name, tool.key?.(parsed.data), own)', 'attempt.keyOf(tool.name, undefined, own)')],
+    edits: [edit(`${harness}/bracket.ts`, 'attempt.keyOf(tool.name, tool.key?.(parsed.data), own, ordinal)', 'attempt.keyOf(tool.name, undefined, own, ordinal)')],
     test: at(`${harness}/keys.test.ts`, 'a call whose tool states its meaning is one call'),
   },
   {
     name: 'intent not awaited', breaks: 'a call is sent that the ledger never hears of',
-    edits: [edit(`${harness}/bracket.ts`, 'const answer = await attempt.intent(intent)', "attempt.intent(intent).catch(() => {})\n  const answer = { outcome: 'sent', id: 1, orderNo: 1 } as { outcome: 'sent'; id: number; orderNo: number } | { outcome: 'fenced' } | { outcome: 'exists'; action: ActionRow }")],
+    edits: [edit(`${harness}/bracket.ts`, 'const answer = await toldIfUnsent(attempt, call.key, token, attempt.intent(intent))', "attempt.intent(intent).catch(() => {})\n  const answer = { outcome: 'sent', id: 1, orderNo: 1 } as { outcome: 'sent'; id: number; orderNo: number } | { outcome: 'fenced' } | { outcome: 'exists'; action: ActionRow }")],
     test: at(`${harness}/sends.test.ts`, 'nothing is sent before its intent is durable'),
   },
   {
