@@ -86,14 +86,17 @@ export function checkLabels(labels: Readonly<Record<string, string>> = {}): Read
 const requestedPolicy = z.strictObject({ onFailure: runPolicy.shape.onFailure, maxFailures: runPolicy.shape.maxFailures, maxConcurrency: runPolicy.shape.maxConcurrency, approval: runPolicy.shape.approval,
   budget: runPolicy.shape.budget, itemBudget: runPolicy.shape.itemBudget })
 
+/** The agent's own policy, with what the request gives. `undefined` is not given: it takes nothing away from the agent's. */
 export function mergePolicy(agent: ChosenAgent, policy: RunPolicyRequest = {}): RunPolicy {
   const own = agent.contract?.policy
   // Whoever starts a run may tighten who approves it, and not loosen it.
-  const approval = own?.approval || policy.approval ? { approval: { ...own?.approval, ...policy.approval, ...(own?.approval?.notByRequester ? { notByRequester: true } : {}) } } : {}
-  const parsed = requestedPolicy.safeParse({ ...own, ...policy, ...approval })
+  const approval = own?.approval || policy.approval ? { approval: { ...own?.approval, ...given(policy.approval), ...(own?.approval?.notByRequester ? { notByRequester: true } : {}) } } : {}
+  const parsed = requestedPolicy.safeParse({ ...own, ...given(policy), ...approval })
   if (!parsed.success) throw new PawlError('BAD_POLICY', `${firstIssue('policy', parsed.error)}. Known: onFailure (hold, complete, compensate), maxFailures, maxConcurrency, approval (expiresMs, notByRequester), budget, itemBudget (turns, tokens, cost, wallMs).`)
   return parsed.data
 }
+
+const given = (members: object = {}): object => Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 
 /**
  * The digest of a request as it was given, streamed or whole: the same request sent again has the same, whatever version answers it now.
