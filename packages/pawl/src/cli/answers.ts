@@ -8,7 +8,11 @@ type Doubt = Extract<InboxItem, { kind: 'in_doubt' }>
 type OpenApproval = Extract<InboxItem, { kind: 'approval' }>
 type OpenQuestion = Extract<InboxItem, { kind: 'question' }>
 
+/** How a run is moved to a version that is there, looked at first. */
+export const repinCommand = (runId: string, to = '<version>'): string => `pawl run repin ${runId} --to ${to} --dry-run`
+
 export function answersTo(entry: InboxItem): string[] {
+  if (entry.kind === 'blocked' && entry.reason === 'version') return [repinCommand(entry.runId)]
   if (entry.kind === 'blocked') {
     return entry.verbs.map((verb) => `pawl run ${verb} ${entry.runId} --item ${entry.itemSeq}${verb === 'resume' && entry.reason === 'diverged' ? ' --new-calls' : ''}`)
   }
@@ -29,7 +33,7 @@ export function showEntry(out: Output, entry: InboxItem): void {
   else if (entry.kind === 'question') showQuestion(out, entry)
   else if (entry.detail !== null && entry.detail !== undefined) out.line(`  why       ${short(entry.detail, 300)}`)
   for (const command of answersTo(entry)) out.line(`  ${colors.cyan(command)}`)
-  if (entry.kind === 'blocked' && entry.verbs.length === 0) out.line('  it goes on by itself when what it waits for is there')
+  if (entry.kind === 'blocked' && (entry.verbs.length === 0 || entry.reason === 'version')) out.line('  it goes on by itself when what it waits for is there')
 }
 
 /** Everything a person needs to look the call up at the receiver. */

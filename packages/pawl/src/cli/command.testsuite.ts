@@ -28,9 +28,14 @@ export interface Running {
   readonly ended: Promise<Outcome>
 }
 
-export function startPawl(args: readonly string[], { cwd, env = {} }: Surroundings): Running {
+export const startPawl = (args: readonly string[], surroundings: Surroundings): Running => start(pawlArgs, args, surroundings)
+
+/** As it is installed: for a fleet of several processes, each of which would compile the sources first. */
+export const startBuilt = (args: readonly string[], surroundings: Surroundings): Running => start([fileURLToPath(new URL('../../bin/pawl.mjs', import.meta.url))], args, surroundings)
+
+function start(program: readonly string[], args: readonly string[], { cwd, env = {} }: Surroundings): Running {
   const { PATH = '', HOME = '' } = process.env
-  const child = spawn(process.execPath, [...pawlArgs, ...args], { cwd, env: { PATH, HOME, NO_COLOR: '1', ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [...program, ...args], { cwd, env: { PATH, HOME, NO_COLOR: '1', ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
   let stdout = ''
   let stderr = ''
   const listeners = new Set<() => void>()

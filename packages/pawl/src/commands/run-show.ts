@@ -1,6 +1,7 @@
 import { runToWire, type Run } from '@pawl/client'
 import type { Command } from 'commander'
 import colors from 'picocolors'
+import { repinCommand } from '../cli/answers.ts'
 import { addLeaf } from '../cli/leaf.ts'
 import type { Output } from '../cli/output.ts'
 import { addPlaceOptions, openClient, type PlaceOptions } from '../cli/place.ts'
@@ -35,14 +36,14 @@ function show(out: Output, run: Run): void {
   out.line(`  input     ${short(run.input, 1_000)}`)
   if (run.result !== null && run.result !== undefined) out.line(`  result    ${short(run.result, 1_000)}`)
   if (run.error !== null) out.line(`  error     ${colors.red(plain(run.error.message))}`)
-  const next = nextFor(run)
-  if (next !== undefined) out.line(`  next      ${colors.cyan(next)}`)
+  for (const [i, next] of nextFor(run).entries()) out.line(`  ${(i === 0 ? 'next' : '').padEnd(10)}${colors.cyan(next)}`)
 }
 
-function nextFor(run: Run): string | undefined {
-  if (run.paused) return `pawl run resume ${run.id}`
-  if (run.open.blocked > 0) return `pawl inbox --run ${run.id}`
-  if (['failed', 'completed_with_failures', 'cancelled'].includes(run.status)) return `pawl run resume ${run.id} --dry-run`
-  if (['splitting', 'running', 'finalizing', 'compensating'].includes(run.status)) return `pawl run watch ${run.id}`
-  return undefined
+function nextFor(run: Run): string[] {
+  if (run.paused) return [`pawl run resume ${run.id}`]
+  // What waits for a version goes on with a worker that has it, or under another one.
+  if (run.open.blocked > 0) return [`pawl inbox --run ${run.id}`, ...((run.blockedReasons.version ?? 0) > 0 ? [repinCommand(run.id)] : [])]
+  if (['failed', 'completed_with_failures', 'cancelled'].includes(run.status)) return [`pawl run resume ${run.id} --dry-run`]
+  if (['splitting', 'running', 'finalizing', 'compensating'].includes(run.status)) return [`pawl run watch ${run.id}`]
+  return []
 }

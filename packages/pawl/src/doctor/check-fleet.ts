@@ -3,6 +3,7 @@ import { limits } from '@pawl/core'
 import type { AnyAgent } from '@pawl/harness'
 import { countBacklog, type Ledger } from '@pawl/ledger'
 import { z } from 'zod'
+import { repinCommand } from '../cli/answers.ts'
 import { many, plain } from '../cli/plain.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
 
@@ -31,9 +32,9 @@ export async function checkFleet(ledger: Ledger, agents: readonly AnyAgent[] | u
   const blocked = backlog.reduce((sum, part) => sum + part.blocked, 0)
   return [
     checkWorkers(live, waiting.length > 0),
-    ...checkVersions(waiting, served, agents),
+    ...checkVersions(waiting, served, agents, (name) => lacking.find((each) => each.name === name)?.run),
     ...lacking.filter((each) => served.has(each.name)).map((each) => warn('builds', `${many(each.n, 'item')} of ${plain(each.name)} wait for a build that has what they began with (${plain(each.lacks)})`,
-      `Start such a build, or keep the older code in a newer one (previousTools, upcast); or move the run: pawl run repin ${each.run} --to <version> --dry-run`)),
+      `Start such a build, or keep the older code in a newer one (previousTools, upcast); or move the run: ${repinCommand(each.run)}`)),
     live.length === 0 || sweeps
       ? ok('sweeper', sweeps ? 'one worker sweeps' : 'no worker, so nobody sweeps')
       : warn('sweeper', 'no worker sweeps right now', 'Ask again in some seconds. If it stays so, the workers do not reach the queue: see the line above about it.'),
@@ -56,12 +57,12 @@ function checkWorkers(live: z.infer<typeof workers>, isNeeded: boolean): Finding
   return ok('workers', `${many(live.length, 'worker')} serve${live.length === 1 ? 's' : ''} ${plain(serves.join(', '))}`)
 }
 
-function checkVersions(waiting: readonly { name: string; n: number }[], served: ReadonlySet<string>, agents: readonly AnyAgent[] | undefined): Finding[] {
+function checkVersions(waiting: readonly { name: string; n: number }[], served: ReadonlySet<string>, agents: readonly AnyAgent[] | undefined, aRunOf: (name: string) => string | undefined): Finding[] {
   const alone = waiting.filter(({ name }) => !served.has(name))
   const here = new Set((agents ?? []).flatMap((agent) => [agent.version, ...(agent.serves ?? [])].map((version) => `${agent.name}@${version}`)))
   if (alone.length === 0) return [ok('versions', 'every run with work has a worker for its version')]
   return alone.map(({ name, n }) => fail('versions', `${many(n, 'item')} of ${plain(name)} wait, and no live worker serves it`,
-    here.has(name) ? 'This folder\'s config has it: pawl worker' : `Start workers that have it, or add the version to \`serves\` of a newer one; or move its runs: pawl run repin <run> --to ${versionToMoveTo(name, served)} --dry-run`))
+    `${here.has(name) ? "This folder's config has it: pawl worker" : 'Start workers that have it, or add the version to `serves` of a newer one'}; or move its runs: ${repinCommand(aRunOf(name) ?? '<run>', versionToMoveTo(name, served))}`))
 }
 
 /** One that is served now, where there is one. */
