@@ -59,6 +59,7 @@ function planCall(attempt: Attempt, loop: Loop, offer: Offer, n: number, asked: 
 
 /** The turn as it was recorded: the same keys, the same arguments, nothing decided anew. Throws `TURN_UNREADABLE` for a call this build cannot make. */
 export function resumeTurn(attempt: Attempt, loop: Loop, offer: Offer, n: number, decision: TurnDecision): PlannedTurn {
+  const recalled = new Map<string, Call>()
   return gather(decision, decision.calls.map((recorded): Planned => {
     if (recorded.refusal !== undefined) return { recorded }
     if (recorded.key === null) {
@@ -66,7 +67,10 @@ export function resumeTurn(attempt: Attempt, loop: Loop, offer: Offer, n: number
       if (!answer?.success) throw unreadable(n, recorded, 'the answer does not fit the schema of this build')
       return { recorded, answer: { value: answer.data } }
     }
-    return { recorded, call: recall(attempt, offer, n, recorded, recorded.key) }
+    // Twice the same call in other words: a person has looked at the conflict and let the item go on, with the first one's words.
+    const call = recalled.get(recorded.key) ?? recall(attempt, offer, n, recorded, recorded.key)
+    recalled.set(recorded.key, call)
+    return { recorded, call }
   }))
 }
 

@@ -1,6 +1,6 @@
 /** Faults other systems had with models, on a model that words, orders and numbers its calls differently on every request (docs/cases.md). */
 import { newRunId } from '@pawl/core'
-import { answerQuestion, wakeItems } from '@pawl/ledger'
+import { answerQuestion, releaseItem, wakeItems } from '@pawl/ledger'
 import { defineTool } from '@pawl/tools'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -61,6 +61,14 @@ test('case 22: what a model began is settled in its own words before it is asked
   const { calls } = JSON.parse(turn?.decision ?? '{}') as { calls: { input: unknown }[] }
   expect((await world.actions(id)).map((action) => [action.status, JSON.parse(action.args) as unknown])).toEqual([['committed', calls[0]?.input]])
   expect([world.effects.receipts({ subject: 'invoice 7' }).length, world.effects.receipts({ subject: 'invoice 8' }).length]).toEqual([1, 0])
+  // Let go on, the other words are none of a call of its own: the model gets the one result.
+  for (const runId of [id, same]) {
+    await releaseItem(world.workers.ledger, runId, 1, 'resume', { actor: 'ann' })
+    world.workers.touch(runId)
+    expect(await world.workers.runIs(runId)).toMatchObject({ status: 'completed' })
+  }
+  expect([world.effects.receipts({ subject: 'invoice 7' }).length, world.effects.receipts({ subject: 'invoice 8' }).length]).toEqual([1, 1])
+  expect([model.asked('again', 2), model.asked('twice', 1)]).toEqual([1, 1])
 })
 
 test('case 23: the key of a call is one on every send, in the ledger and outside, whatever the provider calls it on each request', async () => {
