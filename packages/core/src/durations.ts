@@ -13,13 +13,14 @@ export function durationMs(value: Duration, field: string): number {
   return parsed
 }
 
-const longestTimer = 2 ** 31 - 1
+/** Of Node's timers: what is longer becomes 1 ms. */
+export const longestTimerMs = 2 ** 31 - 1
 
 /** A timer that survives durations over 24.8 days (Node turns those into 1 ms). Resolves early, without error, when `signal` aborts. */
 export async function waitMs(durationInMs: number, signal?: AbortSignal): Promise<void> {
-  for (let left = durationInMs; left > 0 && !signal?.aborted; left -= longestTimer) {
+  for (let left = durationInMs; left > 0 && !signal?.aborted; left -= longestTimerMs) {
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(done, Math.min(left, longestTimer))
+      const timer = setTimeout(done, Math.min(left, longestTimerMs))
       function done() {
         clearTimeout(timer)
         signal?.removeEventListener('abort', done)

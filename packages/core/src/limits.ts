@@ -9,6 +9,8 @@ export const limits = {
   toolTimeoutMs: 30_000,
   /** How long a receiver may take to make an applied effect visible to `verify`. */
   settleWindowMs: 30_000,
+  /** Of a timeout, and of a settle window: their sum fits Node's timers, which turn what is over 24.8 days into 1 ms, and the ledger's integers. */
+  toolWaitMostMs: 864_000_000,
   maxFailures: 5,
   /** Consecutive attempts without verdict or progress before `crash_loop`. */
   crashBudget: 5,

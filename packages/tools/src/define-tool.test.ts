@@ -49,6 +49,8 @@ describe('a definition that cannot keep the promise is refused with its field an
     ['an undo that is staged', { undo: { tool: define({ name: 'un', stage: true }), input: () => ({}) } }, 'BAD_TOOL_UNDO', /is staged/],
     ['a timeout that is no duration', { timeout: 'soon' }, 'BAD_DURATION', /"stock.add" timeout.*"20s"/],
     ['a negative settleWindow', { settleWindow: -1 }, 'BAD_DURATION', /settleWindow/],
+    ['a timeout of 30 days, which a timer would make a millisecond (case 73)', { timeout: '30d' }, 'BAD_DURATION', /timeout is at most 10 days, and "30d" is more/],
+    ['a settleWindow of 30 days', { settleWindow: '30d' }, 'BAD_DURATION', /settleWindow is at most 10 days/],
     ['a keyWindow that is no duration', { keyWindow: 'a day or so' }, 'BAD_DURATION', /keyWindow/],
   ]
   for (const [title, change, code, sentence] of cases) {

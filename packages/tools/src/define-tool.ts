@@ -135,6 +135,15 @@ function refuseHandling<I, R>({ name, effect, irreversible, approval, stage, und
   if (undo?.tool.stage) refuse('BAD_TOOL_UNDO', name, `its undo "${undo.tool.name}" is staged, and a compensated run has no end to hold it back to. Use a tool without stage.`)
 }
 
+/** Whole milliseconds, and no more than a timer and the ledger can hold. */
+function wholeWaitMs(tool: string, field: 'timeout' | 'settleWindow', given: Duration): number {
+  const wait = Math.ceil(durationMs(given, `Tool "${tool}" ${field}`))
+  if (wait > limits.toolWaitMostMs) {
+    refuse('BAD_DURATION', tool, `${field} is at most ${limits.toolWaitMostMs / 86_400_000} days, and "${given}" is more. Let the call return a reference to what it began, and look for the end of it by a read.`)
+  }
+  return wait
+}
+
 /** A tool whose calls are held back: the agent is given no result. */
 export type StagedTool<I = unknown, R = unknown> = Tool<I, R> & { readonly stage: true }
 
@@ -161,9 +170,9 @@ export function defineTool<I, R>(definition: ToolDefinition<I, R>): Tool<I, R> {
   return Object.freeze({
     ...rest,
     kind: 'pawl.tool' as const,
-    timeoutMs: timeout === undefined ? limits.toolTimeoutMs : durationMs(timeout, `Tool "${name}" timeout`),
-    settleWindowMs: settleWindow === undefined ? limits.settleWindowMs : durationMs(settleWindow, `Tool "${name}" settleWindow`),
-    keyWindowMs: keyWindow === undefined ? undefined : durationMs(keyWindow, `Tool "${name}" keyWindow`),
+    timeoutMs: timeout === undefined ? limits.toolTimeoutMs : wholeWaitMs(name, 'timeout', timeout),
+    settleWindowMs: settleWindow === undefined ? limits.settleWindowMs : wholeWaitMs(name, 'settleWindow', settleWindow),
+    keyWindowMs: keyWindow === undefined ? undefined : Math.floor(durationMs(keyWindow, `Tool "${name}" keyWindow`)),
     retry: { ...toolRetry, ...retry },
   })
 }

@@ -2,7 +2,7 @@
  * An MCP server as this process uses it: connected when first needed, connected anew (its process started anew) by the next call after it was
  * lost, closed when nobody has used it for a while. Every process that loads the definition has a connection, and a child, of its own.
  */
-import { durationMs, NotApplied, PawlError, recordError } from '@pawl/core'
+import { durationMs, longestTimerMs, NotApplied, PawlError, recordError } from '@pawl/core'
 import type { CallToolResult } from '@modelcontextprotocol/client'
 import { provesNotApplied } from '../http/http-request.ts'
 import { NotSent } from '../not-sent.ts'
@@ -41,8 +41,8 @@ export class McpServer {
     this.name = options.name
     if (!namePattern.test(options.name)) throw new PawlError('BAD_MCP_SERVER', `MCP server "${options.name}": the name must be 1-40 characters of a-z, 0-9, "-", "_" and begin and end with a letter or digit.`, 'crash')
     if (!isStdio(options) && !URL.canParse(options.url)) throw new PawlError('BAD_MCP_SERVER', `MCP server "${options.name}": url is not a URL.`, 'crash')
-    this.#connectMs = durationMs(options.connectTimeout ?? '10s', `MCP server "${options.name}" connectTimeout`)
-    this.#idleMs = durationMs(options.idleTimeout ?? '5m', `MCP server "${options.name}" idleTimeout`)
+    this.#connectMs = Math.min(durationMs(options.connectTimeout ?? '10s', `MCP server "${options.name}" connectTimeout`), longestTimerMs)
+    this.#idleMs = Math.min(durationMs(options.idleTimeout ?? '5m', `MCP server "${options.name}" idleTimeout`), longestTimerMs)
     this.#secrets = secretsOf(options, {})
   }
 
