@@ -48,7 +48,7 @@ async function start(item: string, script: (turn: number) => ScriptedTurn, optio
   return await world.workers.startRun(agents.get(agent) as AnyAgent, null, { items: [{ key: item, payload: null }], id })
 }
 
-test('case 22: what a model began is settled in its own words before it is asked again; other words for the same business wait for a person, in a later turn and in the same', async () => {
+test.concurrent('case 22: what a model began is settled in its own words before it is asked again; other words for the same business wait for a person, in a later turn and in the same', async () => {
   const [id, same] = [newRunId(), newRunId()]
   const invoice = (subject: string) => ({ tool: 'meant', input: { subject } })
   const fault = world.workers.fault({ runId: id, at: 'after-intent', seq: 1, does: 'freeze' })
@@ -71,7 +71,7 @@ test('case 22: what a model began is settled in its own words before it is asked
   expect([model.asked('again', 2), model.asked('twice', 1)]).toEqual([1, 1])
 })
 
-test('case 23: the key of a call is one on every send, in the ledger and outside, whatever the provider calls it on each request', async () => {
+test.concurrent('case 23: the key of a call is one on every send, in the ledger and outside, whatever the provider calls it on each request', async () => {
   const id = newRunId()
   world.effects.program('numbered', [{ drop: 'before' }, { drop: 'after' }])
   const fault = world.workers.fault({ runId: id, at: 'after-decision', seq: 1, does: 'freeze' })
@@ -85,7 +85,7 @@ test('case 23: the key of a call is one on every send, in the ledger and outside
   expect(JSON.stringify([action, await world.rows('select * from pawl.turns where run_id = $1', [id])])).not.toContain('call_')
 })
 
-test('case 63: a number that a double would change is not sent as another: it goes back to the model, and as text it arrives with every digit', async () => {
+test.concurrent('case 63: a number that a double would change is not sent as another: it goes back to the model, and as text it arrives with every digit', async () => {
   const runId = await start('digits', (turn) => [
     { calls: [{ tool: 'pay', input: '{"id": 9007199254740993, "amount": 5810142810638157171}' }] },
     { calls: [{ tool: 'pay', input: '{"id": "9007199254740993", "amount": "5810142810638157171"}' }] },
@@ -95,7 +95,7 @@ test('case 63: a number that a double would change is not sent as another: it go
   expect(paid).toEqual([{ id: '9007199254740993', amount: '5810142810638157171' }])
 })
 
-test('what a person answered before the model was asked is in its prompt, on the first attempt and on the next', async () => {
+test.concurrent('what a person answered before the model was asked is in its prompt, on the first attempt and on the next', async () => {
   const id = newRunId()
   const fault = world.workers.fault({ runId: id, at: 'before-finish', nth: 1, seq: 1, does: 'freeze' })
   await start('toned', (turn) => (turn === 1 ? { calls: [{ tool: 'keyed', input: { subject: 'toned' } }] } : { text: 'formally' }), { agent: 'asks-first', id })
