@@ -273,6 +273,7 @@ function pawl.expire_approvals() returns integer language plpgsql volatile;
 function pawl.free_leases(p_worker uuid, p_ttl_ms integer) returns TABLE(run_id uuid, freed integer) language sql volatile;
 function pawl.history_is_known(l pawl.ledger) returns boolean language plpgsql volatile;
 function pawl.history_now() returns text language plpgsql volatile;
+function pawl.is_held_back(a pawl.actions) returns boolean language sql volatile;
 function pawl.is_served(r pawl.runs, it pawl.items) returns boolean language sql volatile;
 function pawl.keep_call(it pawl.items, p_call json, p_status text) returns pawl.actions language plpgsql volatile;
 function pawl.keep_ended_items() returns trigger language plpgsql volatile;

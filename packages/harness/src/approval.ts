@@ -61,6 +61,7 @@ export async function stage(attempt: Attempt, call: Call): Promise<ActionRow | u
   await readyToKeep(attempt, call)
   const { outcome, action } = await stageAction(attempt.parts.ledger, attempt.holder, keptCall(call))
   if (outcome === 'fenced' || !action) throw parked(attempt, { kind: 'lost' })
+  if (outcome === 'held') return undefined
   if (outcome === 'exists') return action
   attempt.put(action)
   await attempt.parts.failpoint('after-request', { ...attempt.holder, tool: call.tool.name, key: call.key })
@@ -72,9 +73,12 @@ export function rejectedBefore(call: Call, action: ActionRow): Rejected {
   return new Rejected(call.tool.name, call.key, error?.message ?? 'a person said no')
 }
 
-/** What earlier attempts kept and this one, at its end, has not asked for is no longer to be made. False: the attempt is lost. */
-export async function discardUnasked(attempt: Attempt): Promise<boolean> {
-  const left = attempt.journal.keptUnasked()
+/**
+ * What earlier attempts kept and this one, at its end, has not asked for is no longer to be made; nor, where the item fails for good, what waits for a yes.
+ * What a finalizer was to send for others is held back for the next one. False: the attempt is lost.
+ */
+export async function discardUnasked(attempt: Attempt, isFailing = false): Promise<boolean> {
+  const left = isFailing ? attempt.journal.keptInVain() : attempt.journal.keptUnasked()
   return left.length === 0 || (await discard(attempt, left))
 }
 

@@ -64,6 +64,11 @@ async function answerTo(attempt: Attempt, question: Question): Promise<string | 
   attempt.journal.noteQuestion(asked.question)
   await attempt.parts.failpoint('after-intent', place)
   if (asked.outcome === 'answered') return asked.question.answer ?? undefined
+  if (asked.outcome === 'open') {
+    attempt.questions.add(asked.question.id)
+    // Siblings go on first: one whose yes is there would be stopped at its guard, on every attempt, until this is answered.
+    await attempt.whenIdle()
+  }
   attempt.park(asked.outcome === 'open' ? { kind: 'blocked', reason: 'question', detail: { question: asked.question.id, key: question.key } } : conflict(asked.question, question))
   return undefined
 }

@@ -38,6 +38,8 @@ export class Attempt {
   isFrozen = false
   /** Requests for a person's yes that this attempt's calls wait for. */
   readonly approvals = new Set<number>()
+  /** Questions nobody has answered yet. */
+  readonly questions = new Set<number>()
   #held = 0
   readonly #ordinals = new Map<string, number>()
   readonly #recheck = new Set<() => void>()
@@ -198,6 +200,11 @@ export class Attempt {
 
   asked(): void {
     for (const again of this.#recheck) again()
+  }
+
+  /** All a person has to answer before this item's calls and questions go on. */
+  waitsFor(): { approvals: number[]; questions: number[] } {
+    return { approvals: [...this.approvals], questions: [...this.questions] }
   }
 
   async intent(intent: Intent): Promise<IntentAnswer> {

@@ -183,7 +183,7 @@ async function sendApproved(attempt: Attempt, call: Call, n: number): Promise<un
   if (outcome === 'given') return await sendAgain(attempt, call, n)
   if (outcome === 'waiting' && approval) return await waitForYes(attempt, approval.id)
   if (!action) throw parked(attempt, { kind: 'interrupted' })
-  if (action.status === 'failed' && action.item_seq === attempt.item.seq) return await sendAgain(attempt, call, n)
+  if (action.status === 'failed' && (action.item_seq === attempt.item.seq || action.applied_evidence !== null)) return await sendAgain(attempt, call, n)
   return await meetOther(attempt, call, isNotMade(action) ? { ...action, status: 'started' } : action)
 }
 
@@ -198,9 +198,11 @@ export async function meetOther(attempt: Attempt, call: Call, action: ActionRow)
   }
   const isOwn = action.item_seq === attempt.item.seq
   if (action.status === 'rejected' && isOwn) throw rejectedBefore(call, action)
-  if (action.status === 'staged') return undefined
-  if (isNotMade(action) && !call.tool.stage) return await sendAgain(attempt, call, 1)
-  if (isNotMade(action) || action.status === 'started' || action.status === 'in_doubt' || action.status === 'awaiting_approval') throw parked(attempt, { kind: 'blocked', reason: 'key', detail: { key: call.key, tool: call.tool.name, owner: action.item_seq } })
+  // Held back by an item that may still fail: its end is waited for.
+  if (action.status === 'staged' && !call.tool.stage) return undefined
+  // The proof that came late says what became of it.
+  if (isNotMade(action) && (!call.tool.stage || action.applied_evidence !== null)) return await sendAgain(attempt, call, 1)
+  if (isNotMade(action) || action.status === 'staged' || action.status === 'started' || action.status === 'in_doubt' || action.status === 'awaiting_approval') throw parked(attempt, { kind: 'blocked', reason: 'key', detail: { key: call.key, tool: call.tool.name, owner: action.item_seq } })
   throw parked(attempt, conflict(call, action.args_digest, action))
 }
 

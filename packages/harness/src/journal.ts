@@ -112,6 +112,11 @@ export class Journal {
     return this.actions().filter((action) => (action.status === 'awaiting_approval' || action.status === 'staged') && !this.#asked.has(action.key))
   }
 
+  /** Of an item that has failed: those, and every call that waits for a yes. */
+  keptInVain(): ActionRow[] {
+    return this.actions().filter((action) => action.status === 'awaiting_approval' || (action.status === 'staged' && !this.#asked.has(action.key)))
+  }
+
   /** Of all actions there are now: later ones get higher ids, however often an older one is sent again. */
   newestId(): number {
     return Math.max(0, ...this.actions().map((a) => a.id))

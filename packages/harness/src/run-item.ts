@@ -95,7 +95,7 @@ async function endParked(attempt: Attempt, ending: Ending): Promise<Verdict> {
   if (attempt.isLost) return 'lost'
   switch (ending.kind) {
     case 'blocked': {
-      const status = await blockItem(ledger, attempt.holder, ending.reason, ending.detail)
+      const status = await blockItem(ledger, attempt.holder, ending.reason, isForPerson(ending) ? { ...ending.detail, ...attempt.waitsFor() } : ending.detail)
       return status === null ? 'lost' : status === 'blocked' ? 'blocked' : 'again'
     }
     case 'interrupted': case 'sleep': {
@@ -106,11 +106,14 @@ async function endParked(attempt: Attempt, ending: Ending): Promise<Verdict> {
   }
 }
 
+/** Whichever of a yes and an answer came to park first: either wakes the item. */
+const isForPerson = ({ reason }: Extract<Ending, { kind: 'blocked' }>): boolean => reason === 'approval' || reason === 'question'
+
 async function endFailed(attempt: Attempt, ending: Extract<Ending, { kind: 'failure' }>): Promise<Verdict> {
   const failures = attempt.item.failures + 1
   const most = attempt.run.policy.maxFailures ?? attempt.agent.policy?.maxFailures ?? limits.maxFailures
   const isSpent = (failures >= most || ending.isFinal === true) && attempt.item.kind !== 'compensate' && attempt.item.kind !== 'settle'
-  if (isSpent && !(await discardUnasked(attempt))) return 'lost'
+  if (isSpent && !(await discardUnasked(attempt, true))) return 'lost'
   const answer = await attempt.parts.writer.finish(attempt.holder, attempt.item.epoch, {
     status: isSpent ? 'failed' : 'pending', isFailure: true, error: JSON.stringify(ending.error), delayMs: delayMs(failures, itemRetry),
   })

@@ -6,6 +6,7 @@
 -- retry of a refused call, unless its run was sent round again since. Else `approval`: it is asked for anew.
 -- Locks: item, action, approval. Writes: attempt+1, sends+1, new token, new order number; key_expires_at is set once. The times a settler has to wait only grow:
 -- another build of the tool may allow this send more than the first one.
+-- A settler or a compensation sends another item's call again only while it is unsettled: one that was refused meanwhile was never made, and is not made now.
 -- A turn is its item's: whoever takes a key over brings its own, or none; one that the finalizer sends for its item keeps it.
 -- Same token again (a lost answer): the same rearming. Returns (outcome, row): sent | fenced | evidence | key_expired | taken | approval.
 drop function if exists pawl.rearm_action(uuid, integer, integer, text, uuid, text, integer, integer, integer);
@@ -29,6 +30,7 @@ begin
      and not (a.status in ('failed', 'discarded') and pawl.owner_let_go(p_run, a.item_seq)) then
     outcome := 'taken'; return next; return;
   end if;
+  if it.kind in ('compensate', 'settle') and a.item_seq <> p_seq and a.undoes is null and a.status <> 'started' then outcome := 'taken'; return next; return; end if;
   if a.status not in ('failed', 'started', 'awaiting_approval', 'discarded') and not (a.status = 'staged' and it.kind = 'finalize') then outcome := 'taken'; return next; return; end if;
   if a.effect = 'idempotent' and a.sends > a.refused and a.key_expires_at is not null
      and a.key_expires_at <= clock_timestamp() + make_interval(secs => p_margin_ms / 1000.0) then

@@ -1,7 +1,6 @@
 import { APPROVAL_STATUSES, EFFECTS, type ApprovalStatus, type Effect } from '@pawl/core'
 import { z } from 'zod'
 import { actions, approvals } from '../schema.ts'
-import { shorten } from './shorten.ts'
 
 /** One request for a person's yes, with the call it is about. */
 export interface ApprovalView {
@@ -16,7 +15,7 @@ export interface ApprovalView {
   readonly toolVersion: string
   readonly effect: Effect
   readonly key: string
-  /** Encoded, as they will be sent. */
+  /** Encoded, as they will be sent, and whole whatever their size: nobody says yes to what was left out. */
   readonly args: string
   readonly irreversible: boolean
   /** True: the call was held back to the end of the run. */
@@ -30,7 +29,7 @@ export interface ApprovalView {
 
 export const approvalColumns = {
   runId: approvals.runId, id: approvals.id, actionId: approvals.actionId, digest: approvals.digest, itemSeq: approvals.itemSeq, tool: approvals.tool, toolVersion: approvals.toolVersion,
-  effect: actions.effect, key: actions.key, args: shorten<string>(actions.args, 'args'), irreversible: approvals.irreversible, stagedBy: actions.stagedBy, sends: actions.sends,
+  effect: actions.effect, key: actions.key, args: actions.args, irreversible: approvals.irreversible, stagedBy: actions.stagedBy, sends: actions.sends,
   status: approvals.status, requestedAt: approvals.requestedAt, expiresAt: approvals.expiresAt,
 }
 const words = z.object({ effect: z.enum(EFFECTS), status: z.enum(APPROVAL_STATUSES) })

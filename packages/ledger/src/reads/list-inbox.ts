@@ -73,7 +73,12 @@ export interface InboxFilter extends PageRequest {
 const kinds = ['in_doubt', 'approval', 'question', 'blocked'] as const
 type Place = readonly [InboxEntry['kind'], string, number]
 const place: z.ZodType<Place> = z.tuple([z.enum(kinds), z.uuid(), z.number().int()])
-type Lister = (ledger: Ledger, filter: InboxFilter, after: Place | undefined, most: number) => Promise<InboxEntry[]>
+/** `isCut`: there are more than a page can show; it ends before the last of these. */
+interface Listed {
+  readonly entries: readonly InboxEntry[]
+  readonly isCut?: boolean
+}
+type Lister = (ledger: Ledger, filter: InboxFilter, after: Place | undefined, most: number) => Promise<Listed>
 const listers: Readonly<Record<InboxEntry['kind'], Lister>> = { in_doubt: listDoubts, approval: listApprovals, question: listQuestions, blocked: listBlocked }
 
 function numberOf(entry: InboxEntry): number {
@@ -90,11 +95,14 @@ export async function listInbox(ledger: Ledger, filter: InboxFilter): Promise<Pa
   const limit = limitOf(filter)
   const after = placeIn(filter, place)
   const found: InboxEntry[] = []
+  let isCut = false
   for (const kind of after === undefined ? kinds : kinds.slice(kinds.indexOf(after[0]))) {
-    if (found.length > limit) break
-    found.push(...await listers[kind](ledger, filter, after?.[0] === kind ? after : undefined, limit + 1 - found.length))
+    if (found.length > limit || isCut) break
+    const listed = await listers[kind](ledger, filter, after?.[0] === kind ? after : undefined, limit + 1 - found.length)
+    found.push(...listed.entries)
+    isCut = listed.isCut ?? false
   }
-  return pageOf(found, limit, (last) => [last.kind, last.runId, numberOf(last)])
+  return pageOf(found, isCut ? found.length - 1 : limit, (last) => [last.kind, last.runId, numberOf(last)])
 }
 
 const ofRuns = (filter: InboxFilter): SQL | undefined => and(
@@ -102,43 +110,59 @@ const ofRuns = (filter: InboxFilter): SQL | undefined => and(
   filter.runId === undefined ? undefined : eq(runs.id, filter.runId),
 )
 
-async function listDoubts(ledger: Ledger, filter: InboxFilter, after: Place | undefined, most: number): Promise<InDoubt[]> {
+async function listDoubts(ledger: Ledger, filter: InboxFilter, after: Place | undefined, most: number): Promise<Listed> {
   const rows = await readsOn(ledger).select({
     ...shortActionColumns, agent: runs.agent, itemKey: sql<string>`${items.key}`.as('item_key'), waits: sql<boolean>`coalesce(${actions.answerableAt} > clock_timestamp(), false)`.as('waits'),
   }).from(actions).innerJoin(runs, eq(runs.id, actions.runId)).innerJoin(items, and(eq(items.runId, actions.runId), eq(items.seq, actions.itemSeq))).where(and(
     eq(actions.status, 'in_doubt'), ofRuns(filter),
     after === undefined ? undefined : sql`(${actions.runId}, ${actions.id}) > (${after[1]}::text::uuid, ${after[2]}::bigint)`,
   )).orderBy(asc(actions.runId), asc(actions.id)).limit(most)
-  return rows.map(({ agent, itemKey, waits, ...row }) => ({
+  return { entries: rows.map(({ agent, itemKey, waits, ...row }) => ({
     kind: 'in_doubt', runId: row.runId, agent, itemSeq: row.itemSeq, itemKey, action: actionView(row), answerableAt: row.answerableAt,
     answers: waits || row.appliedEvidence !== null ? ['happened'] : ['happened', 'did_not', 'abandon'],
-  }))
+  })) }
 }
 
+/** Arguments of calls on one page, which shows them whole. */
+const mostArgsBytes = 4_000_000
+
 /** In time only: a request that ran out is asked anew, and then it is here again. */
-async function listApprovals(ledger: Ledger, filter: InboxFilter, after: Place | undefined, most: number): Promise<OpenApproval[]> {
+async function listApprovals(ledger: Ledger, filter: InboxFilter, after: Place | undefined, most: number): Promise<Listed> {
+  const of = and(
+    eq(approvals.status, 'open'), sql`${approvals.expiresAt} > clock_timestamp()`, ofRuns(filter),
+    after === undefined ? undefined : sql`(${approvals.runId}, ${approvals.id}) > (${after[1]}::text::uuid, ${after[2]}::bigint)`,
+  )
+  const sizes = await readsOn(ledger).select({ bytes: sql<number>`octet_length(${actions.args})`.as('bytes') }).from(approvals).innerJoin(runs, eq(runs.id, approvals.runId))
+    .innerJoin(actions, and(eq(actions.runId, approvals.runId), eq(actions.id, approvals.actionId))).where(of).orderBy(asc(approvals.runId), asc(approvals.id)).limit(most)
+  const over = findOver(sizes.map(({ bytes }) => bytes))
   const rows = await readsOn(ledger).select({ ...approvalColumns, agent: runs.agent, itemKey: sql<string>`${items.key}`.as('item_key'), attempts: items.attempts })
     .from(approvals).innerJoin(runs, eq(runs.id, approvals.runId)).innerJoin(actions, and(eq(actions.runId, approvals.runId), eq(actions.id, approvals.actionId)))
-    .innerJoin(items, and(eq(items.runId, approvals.runId), eq(items.seq, approvals.itemSeq))).where(and(
-      eq(approvals.status, 'open'), sql`${approvals.expiresAt} > clock_timestamp()`, ofRuns(filter),
-      after === undefined ? undefined : sql`(${approvals.runId}, ${approvals.id}) > (${after[1]}::text::uuid, ${after[2]}::bigint)`,
-    )).orderBy(asc(approvals.runId), asc(approvals.id)).limit(most)
-  return rows.map(({ agent, itemKey, attempts, ...row }) => ({ kind: 'approval', runId: row.runId, agent, itemSeq: row.itemSeq, itemKey, attempts, approval: approvalView(row) }))
+    .innerJoin(items, and(eq(items.runId, approvals.runId), eq(items.seq, approvals.itemSeq))).where(of).orderBy(asc(approvals.runId), asc(approvals.id)).limit(over === -1 ? most : over + 1)
+  return {
+    entries: rows.map(({ agent, itemKey, attempts, ...row }) => ({ kind: 'approval', runId: row.runId, agent, itemSeq: row.itemSeq, itemKey, attempts, approval: approvalView(row) })),
+    isCut: over !== -1 && rows.length > over,
+  }
+}
+
+/** The first that no longer fits on the page, which takes one in any case; -1: all fit. */
+function findOver(sizes: readonly number[]): number {
+  let bytes = 0
+  return sizes.findIndex((size, i) => (bytes += size) > mostArgsBytes && i > 0)
 }
 
 /** Of live items only: what an ended item once asked needs no answer, unless the run is resumed. */
-async function listQuestions(ledger: Ledger, filter: InboxFilter, after: Place | undefined, most: number): Promise<OpenQuestion[]> {
+async function listQuestions(ledger: Ledger, filter: InboxFilter, after: Place | undefined, most: number): Promise<Listed> {
   const rows = await readsOn(ledger).select({ ...questionColumns, agent: runs.agent, itemKey: sql<string>`${items.key}`.as('item_key') })
     .from(questions).innerJoin(runs, eq(runs.id, questions.runId)).innerJoin(items, and(eq(items.runId, questions.runId), eq(items.seq, questions.itemSeq))).where(and(
       eq(questions.status, 'open'), inArray(items.status, ['pending', 'in_progress', 'blocked']), ofRuns(filter),
       after === undefined ? undefined : sql`(${questions.runId}, ${questions.id}) > (${after[1]}::text::uuid, ${after[2]}::bigint)`,
     )).orderBy(asc(questions.runId), asc(questions.id)).limit(most)
-  return rows.map(({ agent, itemKey, ...row }) => ({ kind: 'question', runId: row.runId, agent, itemSeq: row.itemSeq, itemKey, question: questionView(row) }))
+  return { entries: rows.map(({ agent, itemKey, ...row }) => ({ kind: 'question', runId: row.runId, agent, itemSeq: row.itemSeq, itemKey, question: questionView(row) })) }
 }
 
 const words = z.object({ itemKind: z.enum(ITEM_KINDS), reason: z.enum(BLOCKED_REASONS) })
 
-async function listBlocked(ledger: Ledger, filter: InboxFilter, after: Place | undefined, most: number): Promise<BlockedItem[]> {
+async function listBlocked(ledger: Ledger, filter: InboxFilter, after: Place | undefined, most: number): Promise<Listed> {
   const unsettled = sql<boolean>`exists (select 1 from pawl.actions a where a.run_id = ${items.runId} and a.item_seq = ${items.seq} and a.status in ('started', 'in_doubt'))`
   const rows = await readsOn(ledger).select({
     runId: items.runId, agent: runs.agent, itemSeq: items.seq, itemKey: items.key, itemKind: items.kind, reason: items.blockedReason, detail: items.blockedDetail,
@@ -147,11 +171,11 @@ async function listBlocked(ledger: Ledger, filter: InboxFilter, after: Place | u
     eq(items.status, 'blocked'), notInArray(items.blockedReason, ['in_doubt', 'approval', 'question']), ofRuns(filter),
     after === undefined ? undefined : sql`(${items.runId}, ${items.seq}) > (${after[1]}::text::uuid, ${after[2]}::integer)`,
   )).orderBy(asc(items.runId), asc(items.seq)).limit(most)
-  return rows.map(({ unsettled: isUnsettled, ...row }) => {
+  return { entries: rows.map(({ unsettled: isUnsettled, ...row }) => {
     const { itemKind, reason } = words.parse(row)
     // Of a compensation only the undo it waits for can be given up.
     const mayFail = !isUnsettled && itemKind !== 'settle' && (itemKind !== 'compensate' || reason === 'undo')
     const verbs: ReleaseVerb[] = mayFail ? ['resume', 'fail'] : ['resume']
     return { ...row, kind: 'blocked', itemKind, reason, verbs }
-  })
+  }) }
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { auditLedger } from '../audit/audit-ledger.ts'
 import { actionNow, claim, committed, completionOf, endLease, finishOne, flushOne, intentOf, itemNow, openStage, runOf, type Claimed, type Stage } from '../stage.testsuite.ts'
 import { decideApprovals, discardActions, expireApprovals, listStaged, requestApproval, stageAction, type KeptCall } from './approvals.ts'
+import { listInbox } from '../reads/list-inbox.ts'
 import { advanceRun } from './dispatch.ts'
 import { blockItem, wakeItems } from './items.ts'
 import { cancelRun, closeRun, resumeRun, startCompensation } from './runs.ts'
@@ -259,4 +260,22 @@ test('an approval of 30 days is open after the sweep (case 73)', async () => {
   await expireApprovals(stage.ledger)
   expect(await ask(by, 'k')).toMatchObject({ outcome: 'waiting', approval: { status: 'open' } })
   expect(Date.parse((await ask(by, 'k')).approval?.expires_at ?? '') - Date.now()).toBeGreaterThan(29 * 86_400_000)
+})
+
+test('the inbox shows the arguments of every call that waits in whole, on as many pages as they take', async () => {
+  const by = await claim(stage, await runOf(stage, 1), 1)
+  const keys = ['a', 'b', 'c', 'd', 'e', 'f']
+  const args = (key: string): string => JSON.stringify({ body: key.repeat(key === 'a' ? 10 : 990_000) })
+  for (const key of keys) await ask(by, key, { args: args(key) })
+  const seen: string[] = []
+  const sizes: number[] = []
+  for (let cursor: string | undefined, n = 0; n < 5; n++) {
+    const page = await listInbox(stage.ledger, { namespace: null, runId: by.runId, cursor })
+    seen.push(...page.entries.map((entry) => (entry.kind === 'approval' ? entry.approval.args : entry.kind)))
+    sizes.push(page.entries.length)
+    if (page.cursor === null) break
+    cursor = page.cursor
+  }
+  expect(seen).toEqual(keys.map(args))
+  expect(sizes).toEqual([5, 1])
 })

@@ -35,7 +35,7 @@ export async function requestApproval(ledger: Ledger, by: Holder, call: KeptCall
   return await runVerbOnce(ledger, 'request_approval', [by.runId, by.seq, by.epoch, callOf(call), ask.digest, ask.irreversible, ask.expiresMs], requested, { retryForMs: 60_000 })
 }
 
-const staged = z.object({ outcome: z.enum(['staged', 'exists', 'fenced']), action: actionRow.nullable() })
+const staged = z.object({ outcome: z.enum(['staged', 'held', 'exists', 'fenced']), action: actionRow.nullable() })
 
 /** `stage_action`: held back to the end of the run. */
 export async function stageAction(ledger: Ledger, by: Holder, call: KeptCall): Promise<z.infer<typeof staged>> {

@@ -5,6 +5,7 @@ import { startCuttingProxy } from '../cutting-proxy.testsuite.ts'
 import { actionNow, claim, committed, completionOf, endLease, finishOne, flushOne, itemNow, openStage, runOf, started, type Claimed, type Stage } from '../stage.testsuite.ts'
 import { blockItem, releaseItem, wakeItems } from './items.ts'
 import { nextToUndo } from './compensation.ts'
+import { cancelRun, startCompensation } from './runs.ts'
 import { addEvidence, addRefusal, answerDoubt, rearmAction, settleAction } from './settle.ts'
 
 let stage: Stage
@@ -336,4 +337,17 @@ test('proof that it was applied outweighs the word that a send was never made', 
   const { token } = await actionNow(stage, by.runId, 'k')
   await stage.rows(`update pawl.actions set applied_evidence = '"receipt"' where run_id = $1 and key = 'k'`, [by.runId])
   expect(await addRefusal(stage.ledger, by.runId, { key: 'k', token: token!, error: '{}' })).toBe('in_doubt')
+})
+
+test('a settler, or a compensation, does not make a call whose sender says meanwhile that it never was', async () => {
+  for (const stop of [cancelRun, startCompensation]) {
+    const by = await claim(stage, await runOf(stage, 2), 1)
+    await started(stage, by, 'k')
+    const { token } = await actionNow(stage, by.runId, 'k')
+    await stop(stage.ledger, by.runId, 'ann', null)
+    const settler = await claim(stage, by.runId, 3)
+    expect(await addRefusal(stage.ledger, by.runId, { key: 'k', token: token!, error: '{"code":"unsent"}' })).toBe('failed')
+    expect((await rearmAction(stage.ledger, settler, 'k', newId(), '1', 0)).outcome).toBe('taken')
+    expect(await actionNow(stage, by.runId, 'k')).toMatchObject({ status: 'failed', sends: 1, refused: 1 })
+  }
 })
