@@ -7,11 +7,12 @@ import { isLedgerAway, never, type Attempt } from './attempt.ts'
 import { callTool } from './bracket.ts'
 import type { AgentContext, ItemSeed, RunFacts } from './define-agent.ts'
 import { encodeItems } from './encode-items.ts'
+import { inRecord, waitInRecord } from './record-scope.ts'
 import { addedSchema } from './upcast.ts'
 
 export function toolsOf(attempt: Attempt): Record<string, BoundCall> {
   return Object.fromEntries(Object.entries(attempt.agent.tools as ToolMap).map(([property, tool]) => [
-    property, bindCall(tool, (input, options) => callTool(attempt, tool, input, options?.key)),
+    property, bindCall(tool, (input, options) => waitInRecord(attempt, callTool(attempt, tool, input, options?.key))),
   ]))
 }
 
@@ -29,10 +30,10 @@ export function contextOf(attempt: Attempt): AgentContext {
     item: { seq: attempt.item.seq, key: attempt.item.key },
     attempt: attempt.item.attempts,
     signal: attempt.signal,
-    record: (name, fn) => record(attempt, name, fn),
-    ask: (question, schema, options) => ask(attempt, question, schema, options?.key),
-    sleepUntil: (at) => sleepUntil(attempt, at),
-    addItems: (items) => add(attempt, items),
+    record: (name, fn) => waitInRecord(attempt, record(attempt, name, fn)),
+    ask: (question, schema, options) => waitInRecord(attempt, ask(attempt, question, schema, options?.key)),
+    sleepUntil: (at) => waitInRecord(attempt, sleepUntil(attempt, at)),
+    addItems: (items) => waitInRecord(attempt, add(attempt, items)),
     log: (line) => attempt.parts.log('info', line, attempt.place),
   }
   attempts.set(ctx, attempt)
@@ -58,14 +59,11 @@ async function record<T>(attempt: Attempt, name: string, fn: () => T | Promise<T
 
 /** In flight until it is made, and no longer: what never settles must not hold the item. */
 async function makeRecord(attempt: Attempt, place: string, name: string, fn: () => unknown): Promise<string> {
-  const leave = attempt.enter()
-  try {
+  return await inRecord(attempt, async () => {
     const value = encode(await fn(), { what: `record "${name}"`, maxBytes: limits.resultBytes })
     if (!attempt.ending) attempt.record(place, value)
     return value
-  } finally {
-    leave()
-  }
+  })
 }
 
 async function sleepUntil(attempt: Attempt, at: Date): Promise<void> {

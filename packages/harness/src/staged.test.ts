@@ -127,6 +127,20 @@ describe.concurrent('what is kept for later', () => {
     expect(await world.rows('select count(*)::int as n from pawl.approvals where run_id = $1', [id])).toEqual([{ n: 1 }])
   })
 
+  test('a call or a question inside a record that waits for a person gives the worker back, and the record is made when it is answered', async () => {
+    const id = newRunId()
+    await scripts.start(world, { async run({ tools, ctx }) {
+      const [ref, said] = await ctx.record('both', async () => [(await tools.asked({ subject: 'in a record' })).ref, await ctx.ask('And?', z.string())] as const)
+      return { result: `${ref} ${said}` }
+    } }, { id })
+    await until('it waits for a yes', async () => (await world.item(id)).blocked_reason === 'approval', 8_000)
+    await yes(id)
+    await until('it waits for an answer', async () => (await world.item(id)).blocked_reason === 'question', 8_000)
+    await answer(id, '"yes"')
+    await sound(id, 'completed')
+    expect(receipts('in a record')).toBe(1)
+  })
+
   test('an item that fails for good does not wait for the yes it asked for beside its failure', async () => {
     const id = newRunId()
     await scripts.start(world, { async run({ tools, ctx }) {

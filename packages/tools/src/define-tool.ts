@@ -21,7 +21,7 @@ export interface ExecuteContext {
   readonly itemKey: string
   /** `fetch` that checks the guard again immediately before the request's bytes are written. */
   readonly fetch: typeof globalThis.fetch
-  /** For tools that do not use `fetch`: call it immediately before the effect. Throws `NotSent` when the send window is over. */
+  /** For tools that do not use `fetch`: call it immediately before the effect, also before one that comes ahead of a `fetch`: what was stopped before any guard counts as not sent. Throws `NotSent` when the send window is over. */
   readonly guard: () => void
   /** Keeps a partial proof durably, now: an id the receiver gave, a file it wrote. `verify` gets it back. */
   readonly note: (evidence: unknown) => Promise<void>
