@@ -19,6 +19,7 @@ import { SlotHolder } from './slot-holder.ts'
 import { Slots } from './slots.ts'
 import { Sweeper } from './sweeper.ts'
 import { defaultTimings, type Timings } from './timings.ts'
+import { hasTool } from './tool-by-name.ts'
 import { Trust } from './trust.ts'
 
 export interface HarnessOptions {
@@ -174,7 +175,7 @@ export class Harness {
       return 'not served here'
     }
     for (const action of answer.journal ?? []) this.#trust.remember(action)
-    const attempt = new Attempt(this.#parts, agent, run, item, new Journal(answer.journal ?? [], answer.records ?? [], item.allow_new_calls, answer.turns ?? [], answer.questions ?? []), asked)
+    const attempt = new Attempt(this.#parts, agent, run, item, new Journal(answer.journal ?? [], answer.records ?? [], item.allow_new_calls, answer.turns ?? [], answer.questions ?? [], (name) => hasTool(agent, name)), asked)
     return await this.#attend(attempt, slot, board)
   }
 

@@ -1,5 +1,5 @@
 /**
- * A call that is not in the journal while the journal holds a write of the same tool this attempt has not asked for: held, nothing sent.
+ * A call that is not in the journal while the journal holds a write of the same tool, or of one the agent no longer has, that this attempt has not asked for: held, nothing sent.
  * It goes on when the agent asks for the missing ones (parallel branches may come in another order); when the agent brings nothing more,
  * the item blocks `diverged` and a person decides.
  */
@@ -22,6 +22,6 @@ export async function holdDiverged(attempt: Attempt, call: Call, recorded: Actio
   if (asked.signal.aborted || attempt.ending) return
   attempt.park({
     kind: 'blocked', reason: 'diverged',
-    detail: { tool: call.tool.name, attempted: { key: call.key, args: call.argsDigest }, recorded: { action: recorded.id, key: recorded.key, args: recorded.args_digest } },
+    detail: { tool: call.tool.name, attempted: { key: call.key, args: call.argsDigest }, recorded: { action: recorded.id, tool: recorded.tool, key: recorded.key, args: recorded.args_digest } },
   })
 }

@@ -71,6 +71,13 @@ describe('a call under a new key', () => {
     expect(kindOf(new Journal([action(1, { undoes: 5 })], [], false), ask('new'))).toBe('fresh')
   })
 
+  test('diverges while the write of a tool the agent no longer has was not asked for: it may be the same under another name', () => {
+    const retired = [action(1, { tool: 'mail' })]
+    expect(kindOf(new Journal(retired, [], false, [], [], (name) => name === 'pay'), ask('new'))).toBe('diverged')
+    expect(kindOf(new Journal(retired, [], true, [], [], (name) => name === 'pay'), ask('new'))).toBe('fresh')
+    expect(kindOf(new Journal([action(1, { tool: 'mail', undoes: 5 })], [], false, [], [], (name) => name === 'pay'), ask('new'))).toBe('fresh')
+  })
+
   test('is fresh where a person said that new calls are meant', () => {
     expect(kindOf(new Journal([action(1)], [], true), ask('new'))).toBe('fresh')
   })

@@ -11,7 +11,7 @@ export type CallDecision =
   | { readonly kind: 'replay_error'; readonly action: ActionRow }
   /** Proved not applied, and nothing came after it: send again under the same key. */
   | { readonly kind: 'again'; readonly action: ActionRow }
-  /** The journal holds a write of this tool the attempt has not asked for. */
+  /** The journal holds a write of this tool, or of one the agent no longer has, that the attempt has not asked for. */
   | { readonly kind: 'diverged'; readonly recorded: ActionRow }
   | { readonly kind: 'conflict'; readonly action: ActionRow }
   /** A person was asked; whether there is an answer the ledger tells when it is used. */
@@ -28,7 +28,11 @@ export class Journal {
   readonly #questions: Map<string, QuestionRow>
   #recordsMade = 0
 
-  constructor(actions: readonly ActionRow[], records: readonly RecordRow[], readonly allowNewCalls: boolean, turns: readonly Pick<TurnRow, 'n' | 'decision'>[] = [], questions: readonly QuestionRow[] = []) {
+  /** @param hasTool whether the agent can still call a tool of this name. */
+  constructor(
+    actions: readonly ActionRow[], records: readonly RecordRow[], readonly allowNewCalls: boolean, turns: readonly Pick<TurnRow, 'n' | 'decision'>[] = [], questions: readonly QuestionRow[] = [],
+    private readonly hasTool: (name: string) => boolean = () => true,
+  ) {
     this.#questions = new Map(questions.map((question) => [question.key, question]))
     this.#actions = new Map(actions.map((action) => [action.key, action]))
     this.#records = new Map(records.map((record) => [record.name, record]))
@@ -150,8 +154,9 @@ export class Journal {
     return typeof records === 'number' ? this.#records.size > records : [...this.#records.values()].some(later)
   }
 
+  /** Of this tool, or of one the agent no longer has: that may be this one under the name it had, and nobody will ever ask for it. */
   #notAskedFor(tool: string): ActionRow | undefined {
-    return this.actions().find((a) => a.tool === tool && a.effect !== 'read' && a.status !== 'failed' && !isUnmade(a) && a.staged_by === null && a.undoes === null && !this.#asked.has(a.key))
+    return this.actions().find((a) => (a.tool === tool || !this.hasTool(a.tool)) && a.effect !== 'read' && a.status !== 'failed' && !isUnmade(a) && a.staged_by === null && a.undoes === null && !this.#asked.has(a.key))
   }
 }
 

@@ -5,6 +5,9 @@ import type { AnyAgent } from './define-agent.ts'
 /** A tool of the agent, or the undo of one, in exactly the version the journal has; else the newest, whose version then tells that it is another. */
 export const toolByName = (agent: AnyAgent, name: string, version: string): AnyTool | undefined => findTool(agent, name, version) ?? findTool(agent, name)
 
+/** Can its code still call a tool of this name, in whatever version? */
+export const hasTool = (agent: AnyAgent, name: string): boolean => Object.values(agent.tools as Record<string, AnyTool>).some((tool) => tool.name === name)
+
 /** What a new call of the run is made with: the version the run is pinned to, where this build has it. */
 export function pinnedTool(agent: AnyAgent, tool: AnyTool, pins: Readonly<Record<string, ToolPin>> | null): AnyTool {
   const pin = pins?.[tool.name]

@@ -99,6 +99,31 @@ test('the same version with another key format, another prompt or a schema it ca
   expect(world.effects.receipts()).toEqual([])
 })
 
+/** The same receiver, and to it the same letter; another name, so another key. */
+const renamed = (): EffectTool => effectTool(world.effects, { name: 'post', version: '1', via: 'keyed', effect: 'idempotent', concurrent: true, key: ({ subject, note }: Input) => [subject, note] })
+
+test('a tool with another name is another tool: a build that has not kept the old one takes no item of the run, begun or not, and nothing is sent (case 95)', async () => {
+  world = await World.open(() => [], { workers: 0 })
+  const runId = await startAndDie(mailer({ version: '1', tool: tools().v1 }), ['a', 'b'])
+  const fresh = await world.workers.startRun(mailer({ version: '1', tool: tools().v1 }), {}, { items: oneItem('a') })
+  await world.workers.startWorker([mailer({ version: '3', serves: ['1'], tool: renamed() })])
+  expect([await detailOf(runId), await detailOf(fresh)]).toEqual(Array.from({ length: 2 }, () => ({ agent: 'mailer', version: '1', tools: ['mail@1'] })))
+  expect(world.effects.receipts().map((receipt) => receipt.subject)).toEqual(['a'])
+})
+
+test('a build that kept the old tool and calls the new name for what an item has done stops before the send: diverged, with both calls named (case 95)', async () => {
+  world = await World.open(() => [], { workers: 0 })
+  const { v1 } = tools()
+  const runId = await startAndDie(mailer({ version: '1', tool: v1 }), ['a', 'b'])
+  await world.workers.startWorker([mailer({ version: '3', serves: ['1'], tool: renamed(), previousTools: [v1] })])
+  const { blocked_detail } = await world.blocked(runId, 'diverged')
+  expect(JSON.parse(blocked_detail ?? '')).toMatchObject({ tool: 'post', recorded: { tool: 'mail', action: (await world.actions(runId))[0]?.id } })
+  expect(['a', 'b'].map((subject) => world.effects.effects({ subject }))).toEqual([1, 1])
+  expect((await world.actions(runId)).map((action) => action.tool)).toEqual(['mail', 'mail'])
+  expect(await world.item(runId)).toMatchObject({ failures: 0 })
+  expect(await violations()).toEqual([])
+})
+
 test('what waits for a version nobody serves is blocked `version` once the grace is over, and wakes when a worker that has it comes (hole 29, case 94)', async () => {
   world = await World.open(() => [], { workers: 0 })
   const { v1 } = tools()

@@ -1,6 +1,6 @@
 -- unserved_because: why a build may not run an item, as JSON for the page, or null when it may. Reads actions of the item; locks nothing.
 -- A build serves an item when it has the run's agent version, its model and prompt, can read its schema, has the version of every tool the run began
--- with that it has by name (effect class and key format the same: another key would send a finished call again), and of every call in the item's
+-- with (effect class and key format the same: another key, and so another name, would send a finished call again), and of every call in the item's
 -- journal that was made. A split calls no tools and no model. A settler or a compensation makes no new calls: there the journal is what is unsettled, and what this build cannot settle a person is asked.
 -- p_builds null: a caller from before builds were told; it is trusted with what its queue gave it.
 create or replace function pawl.unserved_because(r pawl.runs, it pawl.items, p_builds jsonb) returns jsonb language plpgsql as $$
@@ -27,7 +27,7 @@ begin
   if it.kind = 'split' then return null; end if;
   select array_agg(distinct need.what order by need.what) into lacking from (
     select p.key || '@' || (p.value ->> 'version') as what from jsonb_each(r.tools) p
-      where r.lock_digest is distinct from (build ->> 'lock') and (build -> 'names') ? p.key
+      where r.lock_digest is distinct from (build ->> 'lock')
         and (build -> 'tools' ->> (p.key || '@' || (p.value ->> 'version'))) is distinct from (p.value ->> 'format')
     union all
     select a.tool || '@' || a.tool_version from pawl.actions a where a.run_id = it.run_id and a.item_seq = it.seq

@@ -5,7 +5,7 @@ import { toolPins } from '../rows.ts'
 
 const build = z.object({
   version: z.string(), model: z.string().nullable(), prompt: z.string().nullable(), lock: z.string(), items: z.boolean(),
-  tools: z.record(z.string(), z.string()), names: z.array(z.string()), pins: toolPins,
+  tools: z.record(z.string(), z.string()), pins: toolPins,
 })
 export type LiveBuild = z.infer<typeof build>
 

@@ -54,8 +54,6 @@ export interface BuildOffer {
   readonly lock: string
   /** By `name@version`: the format digest. */
   readonly tools: Readonly<Record<string, string>>
-  /** Names of the tools above. */
-  readonly names: readonly string[]
   readonly pins: Readonly<Record<string, ToolPin>>
 }
 
@@ -85,6 +83,6 @@ export function offerOf(agent: PinnedAgent): BuildOffer {
   const tools = allTools(agent)
   return {
     version: agent.version, ...modelPinsOf(agent), schema, schemaFrom, lock: lockDigestOf(agent), pins: toolPinsOf(agent),
-    tools: Object.fromEntries(tools.map((tool) => [`${tool.name}@${tool.version}`, formatDigest(tool)])), names: [...new Set(tools.map((tool) => tool.name))],
+    tools: Object.fromEntries(tools.map((tool) => [`${tool.name}@${tool.version}`, formatDigest(tool)])),
   }
 }
