@@ -17,7 +17,7 @@ export const research: Example = {
 }
 
 async function openResearch({ folder, say, isSmall, random }: WorldOptions): Promise<World> {
-  const topics = isSmall ? names.slice(0, 3) : names
+  const topics = isSmall ? names.slice(0, 2) : names
   // A person says no to one of them.
   const refused = topics[Math.floor(random() * topics.length)] ?? ''
   const outside = await startOutside(`${folder}/research`, topics, { model: 150, memory: 500, mail: 400 })
@@ -32,8 +32,8 @@ async function openResearch({ folder, say, isSmall, random }: WorldOptions): Pro
   return {
     agent: researchAgent(tools, settings.model), input: { topics },
     configPath: fileURLToPath(import.meta.resolve('@pawl/example-research/config')), env,
-    expectedActions: topics.length * actionsPerTopic - 1, items: topics.length, workers: { processes: 3, concurrency: 2, timings: { sendWindowMs: 1_000 } },
-    kills: { workers: isSmall ? 1 : 5, everything: !isSmall, between: [0.1, 0.9], anyMoment: true }, failpoints,
+    expectedActions: topics.length * actionsPerTopic - 1, items: topics.length, workers: { processes: isSmall ? 2 : 3, concurrency: 2, timings: { sendWindowMs: 1_000 } },
+    kills: { workers: isSmall ? 1 : 5, everything: !isSmall, between: isSmall ? [0, 0.25] : [0.1, 0.9], anyMoment: true }, failpoints,
     endings: ['completed'],
     approve: ({ args }) => ((args as { source: string }).source === `drafts/${refused}.md` ? 'rejected' : 'approved'),
     answerDoubt: async (doubt) => await Promise.resolve(lookAt(doubt, where)),
@@ -42,12 +42,12 @@ async function openResearch({ folder, say, isSmall, random }: WorldOptions): Pro
   }
 }
 
-/** One death at each end of each turn (after the model decided, after that was recorded), and some in the middle of calls; the small form takes three. */
+/** One death at each end of each turn (after the model decided, after that was recorded), and some in the middle of calls; the small form takes one of each. */
 function plan(items: number, isSmall: boolean, random: () => number): string[] {
   const boundaries = turns.flatMap((turn) => ['after_decision', 'after_turn'].map((at) => `${at}[item=${1 + Math.floor(random() * items)}][turn=${turn}]:kill`))
-  const calls = ['after_answer[tool=files.edit_file]:kill', 'before_send[tool=memory.create_entities]:kill@2', 'after_answer[tool=files.move_file]:kill', 'after_answer[tool=mail.smtp]:kill@2']
+  const calls = ['after_answer[tool=files.edit_file]:kill', 'before_send[tool=memory.create_entities]:kill', 'after_answer[tool=files.move_file]:kill', 'after_answer[tool=mail.smtp]:kill']
   if (!isSmall) return [...boundaries, ...calls]
-  return [boundaries[Math.floor(random() * 6)], boundaries[6 + Math.floor(random() * 6)], calls[Math.floor(random() * calls.length)]].filter((one) => one !== undefined)
+  return [boundaries[Math.floor(random() * boundaries.length)], calls[Math.floor(random() * calls.length)]].filter((one) => one !== undefined)
 }
 
 /** What a person sees who looks at the mailbox or the folder. */
