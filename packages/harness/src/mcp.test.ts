@@ -1,10 +1,11 @@
 /** Tools of MCP servers under the harness: what a lost call becomes, and what a server's own words cannot do. The server is a real process. */
 import { newRunId } from '@pawl/core'
-import { decideApprovals, wakeItems } from '@pawl/ledger'
-import { applied, notApplied } from '@pawl/tools'
+import { decideApprovals, repinRun, wakeItems } from '@pawl/ledger'
+import { applied, notApplied, pinsOf } from '@pawl/tools'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { Lying } from '../../tools/src/mcp/fixtures/servers.testsuite.ts'
 import { fromMcp, McpServer, type Classification, type McpTool } from '../../tools/src/mcp/index.ts'
+import type { AnyAgent } from './define-agent.ts'
 import { Scripts } from './scripted.testsuite.ts'
 import { until, World } from './world.testsuite.ts'
 
@@ -37,6 +38,20 @@ describe('a call of an MCP tool', () => {
     const answers = await decideApprovals(world.workers.ledger, runId, open.map(({ id, digest }) => ({ actionId: id, digest, verdict: 'approved' })), { actor: 'ann' })
     expect(answers.map((one) => one.outcome)).toEqual(['approved'])
     await wakeItems(world.workers.ledger, runId)
+    world.workers.touch(runId)
+  }
+
+  /** Their supervisor sees it, and takes them off the list of those who serve. */
+  async function killWorkers(): Promise<void> {
+    world.workers.kill()
+    await world.rows('delete from pawl.workers')
+  }
+  /** A person takes the run to the tools as they are now. */
+  async function repin(runId: string, agent: AnyAgent): Promise<void> {
+    await world.blocked(runId, 'version')
+    const { agentVersion, modelVersion, promptVersion, lockDigest, tools } = pinsOf(agent)
+    const pins = { agentVersion, modelVersion, promptVersion, lockDigest, tools }
+    expect(await repinRun(world.workers.ledger, runId, agent.version, pins, { actor: 'ann', reason: 'the server changed' })).toMatchObject({ outcome: 'repinned' })
     world.workers.touch(runId)
   }
 
@@ -89,23 +104,24 @@ describe('a call of an MCP tool', () => {
     expect(lying.received('delete_all', 'lied')).toHaveLength(1)
   })
 
-  test('of a definition that changed meanwhile is settled by a person, by the version it was sent with, although the new one could verify (case 117)', async () => {
+  test('of a definition that changed meanwhile waits for a person to repin its run, and is settled by one, although the new definition could verify (case 117)', async () => {
     const id = newRunId()
     const planned = world.workers.fault({ runId: id, at: 'after-answer', tool: 'lying.delete_all', does: 'freeze' })
     await scripts.start(world, { run: async ({ tools }) => { await tools.delete_all({ target: 'redefined' }); return {} } }, { id })
     await planned.struck
     lying.says({ description: 'Deletes even more.' })
     await server.close()
-    world.workers.kill()
+    await killWorkers()
     const changed = new Scripts(await take())
     changed.replace(id, { run: async ({ tools }) => { await tools.delete_all({ target: 'redefined' }); return {} } })
     await world.workers.startWorker([changed.agent])
+    await repin(id, changed.agent)
     const blocked = await world.blocked(id, 'in_doubt')
     expect(blocked.blocked_detail).toMatch(/it was sent by version 1\+\w{12} of the tool; this build has 1\+\w{12}/)
     expect(lying.received('delete_all', 'redefined')).toHaveLength(1)
   })
 
-  test('a changed definition voids an open approval: the yes to the old one sends nothing, and the new one is asked about (case 117)', async () => {
+  test('a changed definition voids an open approval: the yes to the old one sends nothing; repinned, the new one is asked about (case 117)', async () => {
     const id = newRunId()
     const script = { run: async ({ tools }: { tools: { delete_all(input: object): Promise<unknown> } }) => { await tools.delete_all({ target: 'voided' }) } }
     await world.workers.startWorker([asking.agent])
@@ -113,11 +129,12 @@ describe('a call of an MCP tool', () => {
     await world.blocked(id, 'approval')
     lying.says({ description: 'Deletes the backups, too.' })
     await other.close()
-    world.workers.kill()
+    await killWorkers()
     const changed = new Scripts(await takeUnclassified(), 'asking')
     changed.replace(id, script)
     await world.workers.startWorker([changed.agent])
     await approve(id)
+    await repin(id, changed.agent)
     await until('it is asked anew', async () => (await requests(id)).length === 2)
     await world.blocked(id, 'approval')
     expect(lying.received('delete_all', 'voided')).toEqual([])

@@ -1,7 +1,7 @@
 -- unserved_because: why a build may not run an item, as JSON for the page, or null when it may. Reads actions of the item; locks nothing.
 -- A build serves an item when it has the run's agent version, its model and prompt, can read its schema, has the version of every tool the run began
 -- with (effect class and key format the same: another key, and so another name, would send a finished call again), and of every call in the item's
--- journal that was made. A split calls no tools and no model. A settler or a compensation makes no new calls: there the journal is what is unsettled, and what this build cannot settle a person is asked.
+-- journal that was made, unless a person repinned the run away from it: what is unsettled of that is asked about. A split calls no tools and no model. A settler or a compensation makes no new calls: there the journal is what is unsettled, and what this build cannot settle a person is asked.
 -- p_builds null: a caller from before builds were told; it is trusted with what its queue gave it.
 create or replace function pawl.unserved_because(r pawl.runs, it pawl.items, p_builds jsonb) returns jsonb language plpgsql as $$
 declare
@@ -32,7 +32,9 @@ begin
     union all
     select a.tool || '@' || a.tool_version from pawl.actions a where a.run_id = it.run_id and a.item_seq = it.seq
       and a.status not in ('awaiting_approval', 'rejected', 'staged', 'discarded')
-      and not (build -> 'tools') ? (a.tool || '@' || a.tool_version)) need;
+      and not (build -> 'tools') ? (a.tool || '@' || a.tool_version)
+      and not ((r.tools -> a.tool ->> 'version') is distinct from a.tool_version
+        and exists (select 1 from pawl.events e where e.run_id = it.run_id and e.kind = 'run.repinned'))) need;
   if lacking is null then return null; end if;
   return jsonb_build_object('agent', r.agent, 'version', r.agent_version, 'tools', to_jsonb(lacking));
 end $$;
