@@ -152,10 +152,10 @@ describe('refusals leave nothing behind', () => {
 })
 
 describe('what dead processes left behind', () => {
-  it('git’s own stale locks, on the index and on the branch', async () => {
+  it('git’s own stale locks, on the index, on HEAD and on the branch', async () => {
     await write('a.txt', '1')
     const old = new Date(Date.now() - 60_000)
-    for (const lock of ['index.lock', 'refs/heads/main.lock']) {
+    for (const lock of ['index.lock', 'HEAD.lock', 'refs/heads/main.lock']) {
       await write(join('.git', lock), '')
       await utimes(join(repo, '.git', lock), old, old)
     }

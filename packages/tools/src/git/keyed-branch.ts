@@ -114,7 +114,8 @@ export class KeyedBranch {
 
   /** Swaps the commits in on top of `parent`, all or none. Undefined: the branch has moved on; look for the keys again. */
   async swapIn(parent: string, commits: readonly NewCommit[]): Promise<string[] | undefined> {
-    await this.#removeOldLock(join(this.dirs.common, `${this.ref}.lock`))
+    // A process that was killed in the swap leaves any of them: git locks HEAD, too, to note there that its branch has moved.
+    for (const lock of new Set([join(this.dirs.common, `${this.ref}.lock`), join(this.dirs.worktree, 'HEAD.lock'), join(this.dirs.common, 'HEAD.lock')])) await this.#removeOldLock(lock)
     try {
       // Not ended by a tool's signal: an abort would leave git's lock files behind. It takes milliseconds.
       const made = await runGit({ repo: this.repo, args: [...durable, 'fast-import', '--quiet', '--date-format=raw'], input: importStream(this.ref, parent, commits) })
