@@ -93,12 +93,12 @@ export const mutants = [
   },
   {
     name: 'key from args', breaks: 'a call planned anew in other words is a second effect, and two calls with the same args are one',
-    edits: [edit(`${harness}/bracket.ts`, 'attempt.keyOf(tool.name, tool.key?.(parsed.data), own, ordinal)', 'attempt.keyOf(tool.name, tool.key?.(parsed.data) ?? [argsDigest], own, ordinal)')],
+    edits: [edit(`${harness}/prepare.ts`, 'attempt.keyOf(tool.name, tool.key?.(parsed.data), own, ordinal)', 'attempt.keyOf(tool.name, tool.key?.(parsed.data) ?? [argsDigest], own, ordinal)')],
     test: at(`${harness}/keys.test.ts`, 'a call that the agent words anew after a failure keeps its key'),
   },
   {
     name: 'key from the ordinal alone', breaks: 'the meaning a tool states does not count: calls that come in another order are other calls',
-    edits: [edit(`${harness}/bracket.ts`, 'attempt.keyOf(tool.name, tool.key?.(parsed.data), own, ordinal)', 'attempt.keyOf(tool.name, undefined, own, ordinal)')],
+    edits: [edit(`${harness}/prepare.ts`, 'attempt.keyOf(tool.name, tool.key?.(parsed.data), own, ordinal)', 'attempt.keyOf(tool.name, undefined, own, ordinal)')],
     test: at(`${harness}/keys.test.ts`, 'a call whose tool states its meaning is one call'),
   },
   {

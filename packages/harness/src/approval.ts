@@ -23,7 +23,8 @@ export function needsApproval(attempt: Attempt, call: Call): boolean {
   }
 }
 
-const keptCall = (call: Call): KeptCall => ({
+/** As it is written down before anything of it is sent. */
+export const keptCall = (call: Call): KeptCall => ({
   key: call.key, tool: call.tool.name, toolVersion: call.tool.version, effect: call.tool.effect, args: call.args, argsDigest: call.argsDigest, undo: undoOf(call.tool, call.input, undefined),
   undoes: call.undoes, turn: call.turn ?? null, timeoutMs: call.tool.timeoutMs, settleMs: call.tool.settleWindowMs, keyWindowMs: call.tool.keyWindowMs ?? null,
 })

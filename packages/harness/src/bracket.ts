@@ -2,62 +2,21 @@
  * One tool call, bracketed: intent durable, guard, execute, completion. Whatever comes back is exactly one of:
  * a result, `ToolFailed` (every send proved not applied, retries spent), `Rejected` (a person said no), or nothing for ever because the attempt was parked.
  */
-import { decode, delayMs, encode, limits, newId, NotApplied, PawlError, recordError, Rejected, ToolFailed, waitMs, type ErrorRecord } from '@pawl/core'
+import { decode, delayMs, encode, newId, NotApplied, recordError, Rejected, ToolFailed, waitMs, type ErrorRecord } from '@pawl/core'
 import { addEvidence, rearmAction, type ActionRow, type Intent } from '@pawl/ledger'
 import type { AnyTool } from '@pawl/tools'
-import { needsApproval, readyToKeep, rejectedBefore, request, stage, waitForYes } from './approval.ts'
-import { digestOf, isLedgerAway, never, type Attempt, type Ending, type MadeCall } from './attempt.ts'
+import { keptCall, needsApproval, readyToKeep, rejectedBefore, request, stage, waitForYes } from './approval.ts'
+import { isLedgerAway, never, type Attempt, type Ending, type MadeCall } from './attempt.ts'
 import type { Call } from './call.ts'
-import { isUnkept, keepResult, undoOf } from './completion-of.ts'
+import { isUnkept, keepResult } from './completion-of.ts'
 import { executeSend, type Sent } from './execute.ts'
 import { holdDiverged } from './hold-diverged.ts'
 import { Parked, parked } from './parked.ts'
+import { prepare } from './prepare.ts'
 import { refuse, standing, toldIfUnsent, triesOf } from './refusal.ts'
 import { bringLate, settleOne } from './settle.ts'
-import { pinnedTool, versionsOf } from './tool-by-name.ts'
 import { sendTransactional } from './transactional.ts'
 import { startWatch, type Watch } from './watch.ts'
-
-/**
- * Synchronous: the order in which an agent calls is the order in which keys are drawn. Throws on input the tool or the ledger refuses; nothing is sent then.
- * A call the journal has goes on in the version that began it, whatever key that gave it; another one is made in the version the run is pinned to.
- */
-export function prepare(attempt: Attempt, named: AnyTool, input: unknown, own: string | undefined): Call {
-  const tool = pinnedTool(attempt.agent, named, attempt.run.tools)
-  let drawn: number | undefined
-  const ordinal = (): number => (drawn ??= attempt.ordinal(tool.name))
-  const recorded = attempt.journal.versionsOf(tool.name)
-  const call = draw(attempt, tool, input, own, ordinal)
-  for (const other of versionsOf(attempt.agent, tool)) {
-    const found = other === tool ? call : recorded.has(other.version) ? draw(attempt, other, input, own, ordinal) : undefined
-    if (found && !(found instanceof PawlError) && attempt.journal.get(found.key)?.tool_version === other.version) return found
-  }
-  if (call instanceof PawlError) throw call
-  return call
-}
-
-/** An error: it does not take this input. */
-function draw(attempt: Attempt, tool: AnyTool, input: unknown, own: string | undefined, ordinal: () => number): Call | PawlError {
-  const parsed = tool.inputSchema.safeParse(input)
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0]
-    return new PawlError('TOOL_INPUT', `Tool "${tool.name}" refused its input at "${issue?.path.join('.') ?? ''}": ${issue?.message ?? 'unknown'}. Nothing was sent.`, 'fail', { tool: tool.name })
-  }
-  const args = encode(parsed.data, { what: `input of ${tool.name}`, maxBytes: limits.argsBytes })
-  const argsDigest = digestOf(parsed.data)
-  const base = attempt.keyOf(tool.name, tool.key?.(parsed.data), own, ordinal)
-  return { tool, input: decode(args), args, argsDigest, key: keyFor(attempt, base, argsDigest), undoes: null }
-}
-
-/** Other args under a key whose every send is proved not applied, and whose error the agent was given, get the key with `~2`, `~3`, …: their own row. */
-function keyFor(attempt: Attempt, base: string, argsDigest: string): string {
-  for (let n = 1; ; n++) {
-    const key = n === 1 ? base : `${base}~${n}`
-    const made = attempt.calls.get(key)
-    const isFree = made ? made.isRefused && made.argsDigest !== argsDigest : attempt.journal.isFreeForOtherArgs(key, argsDigest)
-    if (!isFree) return key
-  }
-}
 
 /** The agent's call. */
 export function callTool(attempt: Attempt, tool: AnyTool, input: unknown, own?: string): Promise<unknown> {
@@ -156,10 +115,7 @@ async function sendFirst(attempt: Attempt, call: Call): Promise<unknown> {
   if (attempt.ending) throw new Parked()
   const token = newId()
   const intended = startWatch()
-  const intent: Intent = {
-    key: call.key, token, tool: tool.name, toolVersion: tool.version, effect: tool.effect, args: call.args, argsDigest: call.argsDigest,
-    undo: undoOf(tool, call.input, undefined), undoes: call.undoes, timeoutMs: tool.timeoutMs, settleMs: tool.settleWindowMs, keyWindowMs: tool.keyWindowMs ?? null, turn: call.turn ?? null,
-  }
+  const intent: Intent = { ...keptCall(call), token }
   const answer = await toldIfUnsent(attempt, call.key, token, attempt.intent(intent))
   if (answer.outcome === 'fenced') throw new Parked()
   if (answer.outcome === 'exists') return await meetOther(attempt, call, answer.action)

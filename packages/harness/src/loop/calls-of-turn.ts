@@ -4,8 +4,9 @@
  */
 import { decode, PawlError, Rejected, ToolFailed, type TurnCall, type TurnDecision } from '@pawl/core'
 import type { Attempt } from '../attempt.ts'
-import { makeCall, prepare } from '../bracket.ts'
+import { makeCall } from '../bracket.ts'
 import type { Call } from '../call.ts'
+import { prepare } from '../prepare.ts'
 import { pinnedTool, toolByName } from '../tool-by-name.ts'
 import type { AskedCall, Said } from './decision.ts'
 import { answerName, type Offer } from './offer.ts'

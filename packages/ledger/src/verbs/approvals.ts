@@ -1,29 +1,16 @@
 /** Calls that are kept before their first send: waiting for a person's yes, or held back to the end of their run. */
 import { z } from 'zod'
 import type { Ledger } from '../connect.ts'
+import type { Intent } from '../flush.ts'
 import { actionRow, approvalRow, type ActionRow } from '../rows.ts'
 import { arrayOf, runVerb, runVerbOnce } from './run-verb.ts'
 import type { Holder } from './settle.ts'
 
-/** A call as it is written down before anything of it is sent. */
-export interface KeptCall {
-  readonly key: string
-  readonly tool: string
-  readonly toolVersion: string
-  readonly effect: string
-  readonly args: string
-  readonly argsDigest: string
-  readonly undo: string | null
-  readonly undoes: number | null
-  /** The turn that decided it; null where code did. */
-  readonly turn: number | null
-  readonly timeoutMs: number
-  readonly settleMs: number
-  readonly keyWindowMs: number | null
-}
+/** A call as it is written down before anything of it is sent: an intent without a send. */
+export type KeptCall = Omit<Intent, 'token'>
 
 const callOf = (call: KeptCall): string => JSON.stringify({
-  key: call.key, tool: call.tool, tool_version: call.toolVersion, effect: call.effect, args: call.args, args_digest: call.argsDigest, undo: call.undo, undoes: call.undoes, turn: call.turn,
+  key: call.key, tool: call.tool, tool_version: call.toolVersion, effect: call.effect, args: call.args, args_digest: call.argsDigest, undo: call.undo, undoes: call.undoes, turn: call.turn ?? null,
   timeout_ms: Math.ceil(call.timeoutMs), settle_ms: Math.ceil(call.settleMs), key_window_ms: call.keyWindowMs === null ? null : Math.floor(call.keyWindowMs),
 })
 
