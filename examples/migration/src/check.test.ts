@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { checkModule } from './check.ts'
+import { callsFor, followUps, methodCalls } from './inputs.ts'
 import { findLodash } from './modules.ts'
 import { layShims, shimSource } from './shim.ts'
 import { transformModule } from './transform.ts'
@@ -60,6 +61,14 @@ test.each<[string, string, string | RegExp, string, RegExp]>([
   ['a name that is not there', 'eq.js', 'value === other', 'valu === other', /valu is not defined/],
 ])('%s is found', async (_, path, from, to, reason) => {
   expect(await checkBroken(path, from, to)).toMatch(reason)
+})
+
+test('every call makes its arguments anew: what one module writes into them is not there for the next', () => {
+  const shared = [...callsFor('isNil.js'), ...followUps, ...methodCalls].flatMap(({ args }) => {
+    const [once, again] = [args(() => {}), args(() => {})]
+    return once.filter((value, at) => (typeof value === 'object' || typeof value === 'function') && value !== null && value === again[at])
+  })
+  expect(shared).toEqual([])
 })
 
 test('an endless loop ends with its reason, and the clock and timers are real again', async () => {

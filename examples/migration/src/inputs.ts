@@ -47,7 +47,7 @@ const values: readonly (() => unknown)[] = [
   () => new Date(0), () => /a(b)?/gi, () => new Error('broken'), () => new TypeError('wrong'),
   () => Object(5) as unknown, () => Object('boxed') as unknown, () => Object(Symbol.for('s')) as unknown,
   () => function named(_a: unknown, _b: unknown) { return 1 },
-  () => Pet, () => ({ nodeType: 1, valueOf: () => 7 }), () => Promise,
+  () => class extends Pet {}, () => ({ nodeType: 1, valueOf: () => 7 }), () => Promise.resolve.bind(Promise),
 ]
 
 /** Callbacks; each writes down its `this` and arguments. */
