@@ -108,6 +108,27 @@ describe.concurrent('a call that needs a yes', () => {
     expect([receipts('A10'), receipts('A11')]).toEqual([0, 1])
   })
 
+  test('of 20 people who say yes to one call at the same moment one decides, and it is sent once although its worker dies in mid-call', async () => {
+    const id = newRunId()
+    await scripts.start(world, { run: async ({ tools }) => { await tools.asked({ subject: 'twenty' }) } }, { id })
+    const [call] = await asked(id)
+    await world.blocked(id, 'approval')
+    const fault = world.workers.fault({ runId: id, at: 'after-answer', does: 'freeze', seq: 1 })
+    const answers = await Promise.all(Array.from({ length: 20 }, async (_, n) => {
+      const [answer] = await decideApprovals(world.workers.ledger, id, [{ actionId: call!.id, digest: call!.digest, verdict: 'approved' }], { actor: `person-${n}`, note: null })
+      await wakeItems(world.workers.ledger, id)
+      world.workers.touch(id)
+      return answer
+    }))
+    const first = answers.findIndex((answer) => answer?.outcome === 'approved')
+    expect(answers.map((answer) => answer?.outcome).toSorted()).toEqual(['approved', ...Array.from({ length: 19 }, () => 'decided')])
+    expect(new Set(answers.map((answer) => answer?.approval?.decided_by))).toEqual(new Set([`person-${first}`]))
+    await fault.struck
+    await sound(id)
+    expect(world.effects.effects({ subject: 'twenty' })).toBe(1)
+    expect(await world.rows('select actor from pawl.events where run_id = $1 and kind = $2', [id, 'approval.approved'])).toEqual([{ actor: `person-${first}` }])
+  })
+
   test('a no is thrown as Rejected, in the same words on every attempt; other arguments are another call', async () => {
     const id = newRunId()
     const seen: string[] = []

@@ -27,7 +27,9 @@ export interface JudgedReceipt extends Receipt {
   readonly applied: boolean
 }
 
-type Line = { readonly type: 'receipt'; readonly receipt: Receipt } | { readonly type: 'applied'; readonly n: number; readonly at: string }
+export type LogLine = { readonly type: 'receipt'; readonly receipt: Receipt } | { readonly type: 'applied'; readonly n: number; readonly at: string }
+  /** The server's process did nothing for so long before `at`. */
+  | { readonly type: 'stood still'; readonly ms: number; readonly at: string }
 
 export interface ReceiptFilter {
   readonly key?: string
@@ -58,11 +60,15 @@ export class EffectsLog {
     this.#append({ type: 'applied', n: receipt.n, at: new Date().toISOString() })
   }
 
+  stoodStill(ms: number): void {
+    this.#append({ type: 'stood still', ms, at: new Date().toISOString() })
+  }
+
   receipts(filter: ReceiptFilter = {}): JudgedReceipt[] {
     return judge(this.#receipts, this.#applied, filter)
   }
 
-  #append(line: Line): void {
+  #append(line: LogLine): void {
     if (this.file !== null) appendFileSync(this.file, `${JSON.stringify(line)}\n`)
   }
 }
@@ -84,14 +90,14 @@ function readLines(file: string): { receipts: Receipt[]; applied: number[] } {
   const receipts: Receipt[] = []
   const applied: number[] = []
   for (const text of readFileSync(file, 'utf8').split('\n')) {
-    let line: Line
+    let line: LogLine
     try {
-      line = JSON.parse(text) as Line
+      line = JSON.parse(text) as LogLine
     } catch {
       continue
     }
     if (line.type === 'receipt') receipts.push(line.receipt)
-    else applied.push(line.n)
+    else if (line.type === 'applied') applied.push(line.n)
   }
   return { receipts, applied }
 }

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -62,21 +62,45 @@ describe('the effects server', () => {
   })
 })
 
-test('in a process of its own it survives being killed: its log says what was applied, and it goes on with it', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'effects-'))
-  const file = join(folder, 'log')
-  const start = async () => {
-    const child = spawn(process.execPath, ['--import', 'tsx', fileURLToPath(new URL('effects-server.ts', import.meta.url)), '0', file], { stdio: ['ignore', 'pipe', 'inherit'] })
-    for await (const line of createInterface({ input: child.stdout })) return { child, url: (JSON.parse(line) as { url: string }).url }
-    throw new Error('it said nothing')
-  }
-  const post = (url: string) => fetch(`${url}/keyed/do/s`, { method: 'POST', headers: { 'idempotency-key': 'key' }, body: '{}' }).then((response) => response.text())
-  const one = await start()
-  const answer = await post(one.url)
-  one.child.kill('SIGKILL')
-  const two = await start()
-  expect(await post(two.url)).toBe(answer)
-  two.child.kill('SIGKILL')
-  expect(readEffectsLog(file).map((receipt) => receipt.applied)).toEqual([true, false])
-  rmSync(folder, { recursive: true })
-}, 60_000)
+/** In a process of its own; `file` is its log. */
+async function startAlone(file: string) {
+  const child = spawn(process.execPath, ['--import', 'tsx', fileURLToPath(new URL('effects-server.ts', import.meta.url)), '0', file], { stdio: ['ignore', 'pipe', 'inherit'] })
+  for await (const line of createInterface({ input: child.stdout })) return { child, url: (JSON.parse(line) as { url: string }).url }
+  throw new Error('it said nothing')
+}
+const postKeyed = (url: string) => fetch(`${url}/keyed/do/s`, { method: 'POST', headers: { 'idempotency-key': 'key' }, body: '{}' }).then((response) => response.text())
+
+describe('in a process of its own', () => {
+  let folder: string
+  let file: string
+  beforeAll(() => { folder = mkdtempSync(join(tmpdir(), 'effects-')) })
+  afterAll(() => rmSync(folder, { recursive: true }))
+
+  test('it survives being killed: its log says what was applied, and it goes on with it', async () => {
+    file = join(folder, 'killed')
+    const one = await startAlone(file)
+    const answer = await postKeyed(one.url)
+    one.child.kill('SIGKILL')
+    const two = await startAlone(file)
+    expect(await postKeyed(two.url)).toBe(answer)
+    two.child.kill('SIGKILL')
+    expect(readEffectsLog(file).map((receipt) => receipt.applied)).toEqual([true, false])
+  }, 60_000)
+
+  test('it says in its log that it stood still, and for how long: what is doubled then is not the sender\'s doing', async () => {
+    file = join(folder, 'frozen')
+    const { child, url } = await startAlone(file)
+    await postKeyed(url)
+    const from = Date.now()
+    child.kill('SIGSTOP')
+    await new Promise((resolve) => setTimeout(resolve, 2_500))
+    child.kill('SIGCONT')
+    const stoodStill = (): { ms: number }[] => readFileSync(file, 'utf8').split('\n').flatMap((line) => (line.includes('"stood still"') ? [JSON.parse(line) as { ms: number }] : []))
+    await expect.poll(() => stoodStill().length, { timeout: 10_000 }).toBe(1)
+    const [{ ms }] = stoodStill() as [{ ms: number }]
+    expect(ms).toBeGreaterThan(2_200)
+    expect(ms).toBeLessThanOrEqual(Date.now() - from)
+    expect(readEffectsLog(file)).toHaveLength(1)
+    child.kill('SIGKILL')
+  }, 60_000)
+})

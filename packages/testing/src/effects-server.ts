@@ -176,9 +176,27 @@ function reply(response: ServerResponse, status: number, value: unknown, headers
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(value))
 }
 
-/** @param options.file the log to go on with; null keeps it in memory. @param options.port 0 for a free one. */
-export async function startEffectsServer(options: { file?: string | null; port?: number } = {}): Promise<EffectsServer> {
+/**
+ * A receiver that stands still reads requests later than any wait allows for, and what was then sent twice is nobody's fault but the machine's.
+ * It says so itself, in its log: nobody else can tell.
+ */
+const heartbeatMs = 100
+const standstillMs = 1_000
+
+function watchStandstills(log: EffectsLog): void {
+  let last = performance.now()
+  setInterval(() => {
+    const now = performance.now()
+    const lateMs = now - last - heartbeatMs
+    last = now
+    if (lateMs > standstillMs) log.stoodStill(Math.round(lateMs))
+  }, heartbeatMs).unref()
+}
+
+/** @param options.file the log to go on with; null keeps it in memory. @param options.port 0 for a free one. @param options.isAlone nothing else runs in this process. */
+export async function startEffectsServer(options: { file?: string | null; port?: number; isAlone?: boolean } = {}): Promise<EffectsServer> {
   const receiver = new Receiver(options.file ?? null)
+  if (options.isAlone) watchStandstills(receiver.log)
   const sockets = new Set<Socket>()
   const server = createServer((request, response) => {
     receiver.answer(request, response).catch(() => response.destroy())
@@ -205,6 +223,6 @@ export async function startEffectsServer(options: { file?: string | null; port?:
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const server = await startEffectsServer({ port: Number(process.argv[2] ?? 0), file: process.argv[3] ?? null })
+  const server = await startEffectsServer({ port: Number(process.argv[2] ?? 0), file: process.argv[3] ?? null, isAlone: true })
   process.stdout.write(`${JSON.stringify({ url: server.url })}\n`)
 }

@@ -8,10 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import type { JudgedReceipt, Receipt } from '../effects-log.ts'
+import type { JudgedReceipt, LogLine, Receipt } from '../effects-log.ts'
 import type { Fault } from '../effects-server.ts'
-
-type Line = { readonly type: 'receipt'; readonly receipt: Receipt } | { readonly type: 'applied'; readonly n: number }
 
 export class Receiver {
   readonly #file: number
@@ -19,6 +17,7 @@ export class Receiver {
   #rest = ''
   readonly #receipts: (Receipt & { applied: boolean })[] = []
   readonly #byKey = new Map<string, JudgedReceipt[]>()
+  readonly #standstills: { at: string; ms: number }[] = []
 
   private constructor(readonly url: string, file: string, private readonly stop: () => void) {
     this.#file = openSync(file, 'a+')
@@ -46,6 +45,12 @@ export class Receiver {
     if (!response.ok) throw new Error(`the effects server refused a program: ${response.status}`)
   }
 
+  /** When its process did nothing, and for how long. */
+  standstills(): readonly { readonly at: string; readonly ms: number }[] {
+    this.#catchUp()
+    return this.#standstills
+  }
+
   /** Everything received so far, in order of arrival. */
   receipts(): readonly JudgedReceipt[] {
     this.#catchUp()
@@ -65,10 +70,11 @@ export class Receiver {
     this.#read += got
     const lines = (this.#rest + bytes.toString('utf8', 0, got)).split('\n')
     this.#rest = lines.pop() ?? ''
-    for (const line of lines) this.#take(JSON.parse(line) as Line)
+    for (const line of lines) this.#take(JSON.parse(line) as LogLine)
   }
 
-  #take(line: Line): void {
+  #take(line: LogLine): void {
+    if (line.type === 'stood still') return void this.#standstills.push(line)
     if (line.type === 'applied') {
       const receipt = this.#receipts[line.n - 1]
       if (receipt) receipt.applied = true

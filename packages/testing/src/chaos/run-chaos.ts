@@ -8,7 +8,7 @@ import { BackendKiller, controlName } from './backend-killer.ts'
 import { beginRun } from './begin-run.ts'
 import { Chance } from './chance.ts'
 import { chaosAgent } from './chaos-agent.ts'
-import { chaosTools } from './chaos-tools.ts'
+import { chaosTools, common } from './chaos-tools.ts'
 import { driveRun, type DrivenRun, type DriveParts } from './drive-run.ts'
 import { Fleet } from './fleet.ts'
 import { judge, type Judgement } from './judge.ts'
@@ -32,7 +32,7 @@ export interface ChaosOptions {
   /** Runs under way at once. */
   readonly breadth?: number
   readonly workers?: number
-  /** How long a run may take, and the ledger to become quiet, before it counts as lost. */
+  /** How long a run may take before it is spared, then again before it counts as lost; and so long the ledger may take to become quiet. */
   readonly deadlineMs?: number
   readonly holes?: number
   readonly say?: (line: string) => void
@@ -99,7 +99,10 @@ class Chaos {
     await fleet.start(options.workers ?? 4)
     const touch = (runId: string): void => fleet?.touch(runId)
     const person = new Person({ ledger: control, effects, observer, tally, touch })
-    const watch = new RunWatch(control, options.deadlineMs ?? 180_000)
+    const watch = new RunWatch(control, options.deadlineMs ?? 180_000, (runId) => {
+      tally.spared++
+      numbers.delete(runId)
+    })
     const parts = { ledger: control, agent, fleet, effects, chance, observer, tally, resumed, named: (n: number, runId: string) => void numbers.set(runId, n) }
     chaos = new Chaos(options, tally, control, parts, person, watch)
     chaos.#closers.push(() => person.close(), () => watch.close(), () => effects.close(), async () => await fleet?.stop(), () => queue.close(), () => ledger.close(), () => control.close())
@@ -172,7 +175,7 @@ class Chaos {
     const judged = await judge(this.control, this.parts.effects, this.#driven)
     this.tally.count('recallFromMemory', judged.recallFromMemory)
     this.tally.count('evidenceUsed', judged.evidenceUsed)
-    return report(this.options.seed, this.tally, judged, this.#stuck, this.person, (performance.now() - begunAt) / 1_000)
+    return report(this.options.seed, this.tally, judged, this.#stuck, this.person, this.parts.effects.standstills(), (performance.now() - begunAt) / 1_000)
   }
 
   async close(): Promise<void> {
@@ -181,12 +184,14 @@ class Chaos {
   }
 }
 
-function report(seed: number, tally: Tally, judged: Judgement, stuck: readonly string[], person: Person, seconds: number): ChaosReport {
+function report(seed: number, tally: Tally, judged: Judgement, stuck: readonly string[], person: Person, standstills: ReturnType<Receiver['standstills']>, seconds: number): ChaosReport {
   // The many come last: only so many are shown.
-  const problems = [...person.needless.map((one) => `needless escalation: ${one}`), ...person.contradictions, ...judged.problems, ...stuck]
+  const broken = standstills.filter(({ ms }) => ms > common.timeout + common.settleWindow)
+    .map(({ at, ms }) => `the receiver's process stood still for ${ms} ms until ${at}: it broke its word, and what was doubled then says nothing of Pawl`)
+  const problems = [...broken, ...person.needless.map((one) => `needless escalation: ${one}`), ...person.contradictions, ...judged.problems, ...stuck]
   const counters = {
     ...Object.fromEntries(tally.faults), ...Object.fromEntries(tally.counters), ...Object.fromEntries([...tally.struck].map(([name, n]) => [`at ${name}`, n])),
-    items: judged.items, throws: tally.throws, stalls: tally.stalls, crashLoops: person.crashLoops,
+    items: judged.items, throws: tally.throws, stalls: tally.stalls, spared: tally.spared, crashLoops: person.crashLoops,
   }
   return withProof({
     tier: 'virtual', faults: tally.faultCount, effects: judged.effects, duplicates: judged.duplicates, knownHole: judged.knownHole, lost: judged.lost + stuck.length,

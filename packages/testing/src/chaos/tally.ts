@@ -28,6 +28,8 @@ export class Tally {
   /** Errors thrown at failpoints, and pauses shorter than the lease: no faults, said beside them. */
   throws = 0
   stalls = 0
+  /** Runs under way so long that no fault was aimed at them any more. */
+  spared = 0
 
   fault(kind: FaultKind, n = 1): void {
     this.faults.set(kind, (this.faults.get(kind) ?? 0) + n)
