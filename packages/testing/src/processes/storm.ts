@@ -35,6 +35,7 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 const tickMs = 50
 const sayEveryMs = 10_000
 const strikeEveryMs = [300, 900] as const
+const longestRestMs = 15_000
 const quietMs = 120_000
 /** Items of such a run wait for somebody who lets it go on, not for a worker. */
 const heldUp: readonly RunKind[] = ['paused']
@@ -78,6 +79,16 @@ async function blow(stage: Stage, { kills, breadth, minutes, say }: StormOptions
 async function strikeUntil(stage: Stage, striker: Striker, isOver: () => boolean): Promise<void> {
   for (let n = 0; !isOver(); n++) {
     await pause(stage.chance.between(...strikeEveryMs, 'between strikes', n))
+    await wholeFleet(stage)
     if (!isOver()) await striker.strike()
   }
+}
+
+/**
+ * A process that dies costs a second of the machine's time until another is in its place. Struck faster than that, the fleet starts processes and does
+ * nothing else: no item gets far enough to lose something, and how soon one goes on says how slow the machine is.
+ */
+async function wholeFleet(stage: Stage): Promise<void> {
+  const until = performance.now() + longestRestMs
+  while (performance.now() < until && (await stage.liveWorkers().catch(() => [])).length < stage.options.processes) await pause(tickMs)
 }
