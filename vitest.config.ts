@@ -5,7 +5,7 @@ export default defineConfig({
   resolve: { conditions: ['@pawl/source'] },
   ssr: { resolve: { conditions: ['@pawl/source'], externalConditions: ['@pawl/source'] } },
   test: {
-    include: ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.ts', 'examples/*/src/**/*.test.ts', 'tests/**/*.test.ts'],
+    include: ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.ts', 'apps/*/web/src/**/*.test.{ts,tsx}', 'examples/*/src/**/*.test.ts', 'tests/**/*.test.ts'],
     globalSetup: ['tests/setup/services.ts'],
     // Colours are on wherever CI is set; what commands print is compared as plain text.
     env: { NO_COLOR: '1' },

@@ -50,8 +50,8 @@ async function prepare() {
   await takeLock()
   try {
     await install()
-    say('building what changed (tsc -b)')
-    const code = await run([process.execPath, 'node_modules/typescript/bin/tsc', '-b'])
+    say('building what changed (tsc -b, and the dashboard’s pages)')
+    const code = (await run([process.execPath, 'node_modules/typescript/bin/tsc', '-b'])) || (await run([process.execPath, 'apps/dashboard/web/build.mjs']))
     if (code !== 0) {
       console.error('The build failed; the errors are above.')
       process.exitCode = code

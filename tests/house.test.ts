@@ -1,5 +1,5 @@
 /** The house defends itself: floors, doors, names and sizes. Import cycles are the linter's. */
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
 import { expect, test } from 'vitest'
 
@@ -32,7 +32,9 @@ function sourcesBelow(folder: string): string[] {
 }
 
 const isTest = (path: string): boolean => /\.(test|testsuite)\.tsx?$/.test(path)
-const production = rooms.flatMap((room) => sourcesBelow(join(room, 'src'))).filter((path) => !isTest(path))
+/** `web/src` is the dashboard's part that runs in browsers. */
+const sourcesOf = (room: string): string[] => ['src', 'web/src'].map((folder) => join(room, folder)).filter((folder) => existsSync(folder)).flatMap(sourcesBelow)
+const production = rooms.flatMap(sourcesOf).filter((path) => !isTest(path))
 const examples = readdirSync(join(root, 'examples')).flatMap((name) => sourcesBelow(join(root, 'examples', name, 'src'))).filter((path) => !isTest(path))
 
 function importsOf(path: string): string[] {
@@ -49,7 +51,7 @@ test('every room is on a floor, and imports only from the floors below it', () =
     if (name === '@pawl/testing') continue
     const allowed = floors[name]
     if (!allowed) { wrong.push(`${name} is on no floor`); continue }
-    for (const path of sourcesBelow(join(room, 'src')).filter((one) => !isTest(one))) {
+    for (const path of sourcesOf(room).filter((one) => !isTest(one))) {
       for (const from of importsOf(path)) {
         const other = from.startsWith('@pawl/') ? from.split('/').slice(0, 2).join('/') : from === 'pawl' || from.startsWith('pawl/') ? 'pawl' : undefined
         // `pawl/testing` hands the kit on to users; nothing else of production may touch it.
@@ -70,6 +72,13 @@ test('one door each: to Postgres, to BullMQ, to the environment', () => {
   expect(wrong).toEqual([])
 })
 
+test('what runs in browsers comes from the client’s door for them, and asks nothing of Node', () => {
+  const web = production.filter((path) => path.includes('/dashboard/web/src/'))
+  expect(web.length).toBeGreaterThan(10)
+  const wrong = web.flatMap((path) => importsOf(path).filter((from) => from.startsWith('node:') || (from.startsWith('@pawl/') && from !== '@pawl/core' && from !== '@pawl/client/http')).map((from) => `${short(path)} imports ${from}`))
+  expect(wrong).toEqual([])
+})
+
 test('only the doors to the environment and the programs read process.env', () => {
   const may = /\/(env|environment|main|child|config|settings)\.ts$|packages\/(testing|embedded|queue|pawl)\/|run-git\.ts$/
   expect(production.filter((path) => readFileSync(path, 'utf8').includes('process.env') && !may.test(path)).map(short)).toEqual([])
@@ -82,7 +91,7 @@ test('no source file is longer than 400 lines, and none is named after nothing',
 })
 
 test('no test is skipped, focused or left to do', () => {
-  const tests = [...rooms, ...readdirSync(join(root, 'examples')).map((name) => join(root, 'examples', name))].flatMap((room) => sourcesBelow(join(room, 'src'))).filter(isTest)
+  const tests = [...rooms, ...readdirSync(join(root, 'examples')).map((name) => join(root, 'examples', name))].flatMap(sourcesOf).filter(isTest)
   expect(tests.filter((path) => /\b(it|test|describe)\.(skip|only|todo)\(/.test(readFileSync(path, 'utf8'))).map(short)).toEqual([])
 })
 

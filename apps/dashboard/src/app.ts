@@ -16,6 +16,8 @@ import { takeNotice } from './notice.ts'
 import { pageRoutes } from './page-routes.ts'
 import { bareLayout, problemPage, type Frame } from './pages/layout.ts'
 import type { Place } from './place.ts'
+import { apiRoutes } from './web/api-routes.ts'
+import { webRoutes } from './web/web-routes.ts'
 import { problemOf } from './problems.ts'
 import { html } from 'hono/html'
 
@@ -28,6 +30,9 @@ export interface AppParts {
   readonly place: Place
   readonly host: string
   readonly log: Logger
+  readonly producer: { readonly url: string; readonly token: string | undefined }
+  readonly version: string
+  readonly closing: AbortSignal
   readonly isReady: () => Promise<boolean>
 }
 
@@ -63,12 +68,14 @@ export function createApp(parts: AppParts): Hono<PageEnv> {
   app.route('/', login)
   app.get('/queues', (c) => c.redirect(`${base}/queues/`, 302))
   app.route('/queues', boardRoutes({ boards, pawl, ledgerId, base, log }))
+  app.route('/api', apiRoutes({ producerUrl: parts.producer.url, token: parts.producer.token, log, closing: parts.closing }))
+  app.route('/', webRoutes({ base, version: parts.version }))
   app.route('/', pageRoutes({ pawl, rules, base, log, frame }))
   app.notFound(() => { throw new PawlError('NOT_FOUND', `There is no such page. Begin at ${base}/.`) })
 
   app.onError(async (error, c) => {
     const { status, title, sentence, code } = problemOf(error, log)
-    if (!(c.req.header('accept') ?? '').includes('text/html')) return c.json({ code, detail: sentence }, status)
+    if (c.req.path.startsWith('/api/') || !(c.req.header('accept') ?? '').includes('text/html')) return c.json({ type: 'about:blank', title, status, code, detail: sentence }, status, { 'content-type': 'application/problem+json' })
     const session = readSession(c, rules)
     if (session === undefined) return c.html(bareLayout(base, title, html`<main class="login"><h1>${title}</h1><p>${sentence}</p></main>`), status)
     const waiting = code === 'PRODUCER_UNREACHABLE' ? undefined : await countWaiting().catch(() => undefined)

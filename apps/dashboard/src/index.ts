@@ -5,8 +5,10 @@ import { PawlError } from '@pawl/core'
 import { Ledger, readIdentity } from '@pawl/ledger'
 import { connectQueue, type Queue } from '@pawl/queue'
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import type { Server } from 'node:http'
 import pino, { type Logger } from 'pino'
+import { z } from 'zod'
 import { createApp } from './app.ts'
 import { OneTimeLink } from './auth/one-time-link.ts'
 import { createSeal } from './auth/seal.ts'
@@ -30,6 +32,8 @@ export interface RunningDashboard {
 }
 
 const stopGraceMs = 3_000
+/** Beside `src/` and beside `dist/` alike. */
+const { version } = z.object({ version: z.string() }).parse(JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')))
 
 /** @param variables those of `.env.example`. Throws a `PawlError` when the environment, a store or the port is not right; a producer that is away is no reason: the pages say so. */
 export async function startDashboard(variables: NodeJS.ProcessEnv, options: DashboardOptions = {}): Promise<RunningDashboard> {
@@ -40,7 +44,9 @@ export async function startDashboard(variables: NodeJS.ProcessEnv, options: Dash
   const boards = await openBoards({ queue, base: place.base, log })
   const pawl = createClient({ url: env.PAWL_PRODUCER_URL, token: env.PAWL_PRODUCER_TOKEN, timeoutMs: 15_000 })
   const server = createAdaptorServer({ fetch: (request, bindings) => app.fetch(withoutBase(request, place.base), bindings), serverOptions: { requestTimeout: 30_000, headersTimeout: 10_000 } }) as Server
+  const closing = new AbortController()
   const close = async (): Promise<void> => {
+    closing.abort()
     await stopListening(server)
     await boards.close()
     await queue.close()
@@ -55,7 +61,8 @@ export async function startDashboard(variables: NodeJS.ProcessEnv, options: Dash
   const url = `http://${env.PAWL_HOST.includes(':') ? `[${env.PAWL_HOST}]` : env.PAWL_HOST}:${port}`
   const link = env.PAWL_DASHBOARD_USERS.length > 0 ? undefined : new OneTimeLink(`${place.origin ?? url}${place.base}/login`, options.printLink ?? printOnTerminal)
   const app = createApp({
-    pawl, boards, ledgerId, link, place, host: env.PAWL_HOST, log,
+    pawl, boards, ledgerId, link, place, host: env.PAWL_HOST, log, version, closing: closing.signal,
+    producer: { url: env.PAWL_PRODUCER_URL, token: env.PAWL_PRODUCER_TOKEN },
     rules: { seal: createSeal(env.PAWL_SESSION_SECRET ?? randomBytes(32).toString('hex')), users: env.PAWL_DASHBOARD_USERS, isSecure: place.isSecure, cookieName: `pawl_${port}` },
     isReady: () => queue.names().then(() => true, () => false),
   })

@@ -1,4 +1,4 @@
-/** The client over a producer's HTTP. Problem documents become the `PawlError` the direct client would have thrown. */
+/** The client over a producer's HTTP, in Node and in browsers. Problem documents become the `PawlError` the direct client would have thrown. */
 import { PawlError } from '@pawl/core'
 import { z } from 'zod'
 import type { AnyAgentContract } from './agents.ts'
@@ -13,6 +13,8 @@ export interface HttpOptions {
   readonly token?: string | undefined
   /** For one answer; a stream may take as long as it sends. Default 30 s. */
   readonly timeoutMs?: number | undefined
+  /** Sent with every request besides: what a gateway before the producer asks for. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
 interface Call {
@@ -79,10 +81,10 @@ async function* linesOf(header: unknown, items: AsyncIterable<ItemSeed> | Iterab
 async function send(options: HttpOptions, method: string, path: string, call: Call): Promise<unknown> {
   const url = new URL(options.url.replace(/\/$/, '') + path)
   for (const [name, value] of Object.entries(call.query ?? {})) if (value !== undefined) url.searchParams.set(name, String(value))
-  const headers: Record<string, string> = { accept: 'application/json' }
+  const headers: Record<string, string> = { ...options.headers, accept: 'application/json' }
   if (options.token !== undefined) headers['authorization'] = `Bearer ${options.token}`
   // Header values are bytes: the key travels as UTF-8.
-  if (call.key !== undefined) headers['idempotency-key'] = Buffer.from(call.key).toString('latin1')
+  if (call.key !== undefined) headers['idempotency-key'] = String.fromCharCode(...new TextEncoder().encode(call.key))
   const body = bodyOf(call, headers)
   let response: Response
   try {

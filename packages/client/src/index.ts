@@ -2,7 +2,7 @@ export type { AgentContract, AnyAgentContract } from './agents.ts'
 export type {
   ApprovalDecisions, BriefRequest, DoubtSettlement, ItemSeed, Page, PageOptions, PawlClient, Progress, RepinOptions, RunPolicyRequest, ShownCall, StartOptions, StreamHeader, VerbOptions,
 } from './contract.ts'
-export { mustHold } from './approve.ts'
+export { mustHold } from './approval-verbs.ts'
 export { createClient, type ClientOptions } from './create-client.ts'
 export { budgetFields, type BudgetRequest } from './set-budget.ts'
 export type { DirectOptions } from './direct-client.ts'

@@ -10,19 +10,20 @@ import { isEqual } from './seal.ts'
 import { readSession, type Session, type SessionRules } from './session.ts'
 import { mayAct, type Role } from './users.ts'
 
-export interface PageEnv { Variables: { session: Session } }
+export interface PageEnv { Variables: { session: Session; styleNonce?: string } }
 export type PageContext = Context<PageEnv>
 
-const policy = (more: string): string =>
-  `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; ${more}`
-const pagePolicy = policy("base-uri 'none'")
+/** @param styles what may style besides our own files: the libraries of the pages write style elements, and those carry the answer's nonce. */
+const policy = (base: string, styles = ''): string =>
+  `default-src 'none'; script-src 'self'; style-src 'self'${styles}; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri ${base}`
 /** Bull Board's page has a `base` element. */
-const boardPolicy = policy("base-uri 'self'")
+const policyFor = (path: string, styleNonce: string | undefined): string =>
+  path.startsWith('/queues') ? policy("'self'") : policy("'none'", styleNonce === undefined ? '' : ` 'nonce-${styleNonce}'`)
 
 export function setHeaders(): MiddlewareHandler<PageEnv> {
   return async (c, next) => {
     await next()
-    c.header('content-security-policy', c.req.path.startsWith('/queues') ? boardPolicy : pagePolicy)
+    c.header('content-security-policy', policyFor(c.req.path, c.get('styleNonce')))
     c.header('x-content-type-options', 'nosniff')
     c.header('x-frame-options', 'DENY')
     c.header('referrer-policy', 'same-origin')
@@ -54,7 +55,7 @@ export function requireSession(rules: SessionRules, place: Place): MiddlewareHan
       await next()
       return undefined
     }
-    const isPage = c.req.method === 'GET' && (c.req.header('accept')?.includes('text/html') ?? false) && c.req.header('x-pawl-live') === undefined
+    const isPage = c.req.method === 'GET' && !c.req.path.startsWith('/api/') && (c.req.header('accept')?.includes('text/html') ?? false) && c.req.header('x-pawl-live') === undefined
     if (!isPage) return c.json({ code: 'UNAUTHENTICATED', detail: 'Log in first.' }, 401)
     const wanted = c.req.path + new URL(c.req.url).search
     // A strict cookie does not come along from another site's link; asked once more by our own page it does.
@@ -86,13 +87,13 @@ function hostOf(origin: string): string | undefined {
   }
 }
 
-/** The session's token, in the form field `csrf` or the header `x-pawl-csrf`. */
+/** The session's token, in the header `x-pawl-csrf`; where a form can be what writes, also in its field `csrf`. */
 export function checkCsrf(): MiddlewareHandler<PageEnv> {
   return async (c, next) => {
     if (isWrite(c.req.method)) {
       const { csrf } = c.get('session')
-      const given = c.req.header('x-pawl-csrf') ?? (await textFields(c))['csrf']
-      if (given === undefined || !isEqual(given, csrf)) throw new PawlError('STALE_FORM', 'Refused: the form is from an earlier session. Reload the page and send it again.')
+      const given = c.req.header('x-pawl-csrf') ?? (c.req.path.startsWith('/api/') ? undefined : (await textFields(c))['csrf'])
+      if (given === undefined || !isEqual(given, csrf)) throw new PawlError('STALE_FORM', 'Refused: this page is from an earlier session. Reload it and try again.')
     }
     await next()
   }

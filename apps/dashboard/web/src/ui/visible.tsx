@@ -1,0 +1,45 @@
+/**
+ * Text of the ledger, as text: what could mislead the eye (bidirectional overrides, zero-width and control characters) is shown by its
+ * number. Values are shown as the ledger keeps them.
+ */
+import { Code, Spoiler, Text } from '@mantine/core'
+import { encode } from '@pawl/core'
+import { Fragment, type ReactNode } from 'react'
+
+const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u115F\u1160\u3164\uFFA0\u2800]/gu
+const isPlain = (character: string): boolean => character === '\n' || character === '\t'
+const nameOf = (character: string): string => `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
+
+/** For attributes and titles, where there is no markup. */
+export const visibleText = (text: string): string => text.replace(hidden, (character) => (isPlain(character) ? character : `⟨${nameOf(character)}⟩`))
+
+export function Visible({ text }: { readonly text: string }) {
+  const parts: ReactNode[] = []
+  let from = 0
+  for (const match of text.matchAll(hidden)) {
+    if (isPlain(match[0])) continue
+    parts.push(text.slice(from, match.index), <mark key={match.index} className="hidden-character" title="a character that cannot be seen">{nameOf(match[0])}</mark>)
+    from = match.index + match[0].length
+  }
+  parts.push(text.slice(from))
+  return <>{parts.map((part, i) => <Fragment key={i}>{part}</Fragment>)}</>
+}
+
+const longest = 64_000
+
+/** Indented JSON; what JSON cannot say, in the ledger's own encoding. */
+export function textOf(value: unknown): string {
+  const text = encode(value, { what: 'value' })
+  return text.startsWith('~') ? text : JSON.stringify(value, null, 2)
+}
+
+export function Value({ value }: { readonly value: unknown }) {
+  if (value === undefined) return <Text span c="dimmed">none</Text>
+  const text = textOf(value)
+  return (
+    <Spoiler maxHeight={220} showLabel="Show all of it" hideLabel="Show less">
+      <Code block className="value"><Visible text={text.slice(0, longest)} /></Code>
+      {text.length > longest && <Text size="sm" c="dimmed">… and {(text.length - longest).toLocaleString('en')} more characters; the HTTP API has all of them</Text>}
+    </Spoiler>
+  )
+}

@@ -1,0 +1,4 @@
+/** What runs in a browser too: the client over HTTP, and the shapes of what it gives. Nothing here may reach the ledger or Node's own modules. */
+export type * from './contract.ts'
+export { createHttpClient, type HttpOptions } from './http-client.ts'
+export * from './wire.ts'
