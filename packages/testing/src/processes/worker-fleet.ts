@@ -14,6 +14,8 @@ const workerConfig = fileURLToPath(new URL('../../dist/processes/worker-config.j
 
 export interface WorkerFleetOptions {
   readonly env: Readonly<Record<string, string>>
+  /** The built `pawl.config` of its workers. Default: the chaos agents'. */
+  readonly config?: string
   /** One line of a supervisor's or worker's log. */
   readonly onLog: (line: string) => void
 }
@@ -27,7 +29,7 @@ export class WorkerFleet {
   private constructor(private readonly options: WorkerFleetOptions) {}
 
   static start(options: WorkerFleetOptions): WorkerFleet {
-    for (const file of [workerProgram, workerConfig]) if (!existsSync(file)) throw new PawlError('NOT_BUILT', `${file} is missing. Run "npm run build" first: these are real processes of the built worker.`, 'crash')
+    for (const file of [workerProgram, options.config ?? workerConfig]) if (!existsSync(file)) throw new PawlError('NOT_BUILT', `${file} is missing. Run "npm run build" first: these are real processes of the built worker.`, 'crash')
     const fleet = new WorkerFleet(options)
     process.once('exit', fleet.#end)
     fleet.#begin()
@@ -35,7 +37,7 @@ export class WorkerFleet {
   }
 
   #begin(): void {
-    const supervisor = spawn(process.execPath, [workerProgram], { env: { ...process.env, PAWL_CONFIG: workerConfig, ...this.options.env }, stdio: ['ignore', 'ignore', 'pipe'] })
+    const supervisor = spawn(process.execPath, [workerProgram], { env: { ...process.env, PAWL_CONFIG: this.options.config ?? workerConfig, ...this.options.env }, stdio: ['ignore', 'ignore', 'pipe'] })
     this.#supervisor = supervisor
     createInterface({ input: supervisor.stderr }).on('line', this.options.onLog)
     supervisor.once('exit', (code) => {
