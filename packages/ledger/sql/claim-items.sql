@@ -4,7 +4,7 @@
 -- Nothing is claimed while the ledger's history is not known to be whole, nor for a doorbell that is ahead of its item: such a dispatch was forgotten.
 -- What the claimer's build cannot serve is not claimed and no attempt is counted: it goes back for another process that can, or is blocked `version`
 -- where no live one has what it lacks (the version itself apart: there the sweep waits out a deploy first). A run that began without pins gets the
--- claimer's. Each claim leaves a row in attempts: the pins it runs under, and the build.
+-- claimer's. Each claim leaves a row in attempts: the pins it runs under, and the build. One that takes over an ended lease leaves an event, too.
 -- Returns a verdict for each: claimed | missing | stale | ahead | untrusted | closed | leased | early | paused | suspect | blocked | unserved.
 -- An earlier build's has no builds, turns and questions, and a function's answer cannot be widened in place.
 drop function if exists pawl.claim_items(uuid[], integer[], integer[], uuid, uuid, integer, integer, integer, boolean);
@@ -76,6 +76,9 @@ begin
             schema_version = case x.schema_version when 0 then (build ->> 'schema')::integer else x.schema_version end
             where x.id = w.run returning * into r;
         end if;
+      end if;
+      if it.status = 'in_progress' then
+        insert into pawl.events (run_id, item_seq, kind, actor, data) values (w.run, w.seq, 'item.lease_ended', 'pawl', jsonb_build_object('worker', it.worker_id, 'epoch', it.epoch));
       end if;
       update pawl.items i set status = 'in_progress', attempts = i.attempts + 1, epoch = i.epoch + 1, barren_attempts = i.barren_attempts + 1,
         worker_id = p_worker, claim_nonce = p_nonce, lease_until = clock_timestamp() + make_interval(secs => p_ttl_ms / 1000.0),
