@@ -70,6 +70,24 @@ create table pawl.attempts (
   started_at timestamp(3) with time zone not null default clock_timestamp(),
   worker_id uuid not null
 );
+create table pawl.bulk_runs (
+  at timestamp(3) with time zone,
+  bulk_id uuid not null,
+  detail text,
+  outcome text,
+  run_id uuid not null
+);
+create table pawl.bulks (
+  created_at timestamp(3) with time zone not null default clock_timestamp(),
+  created_by text not null,
+  digest text not null,
+  id uuid not null,
+  key text,
+  namespace text not null,
+  reason text,
+  total integer not null,
+  verb text not null
+);
 create table pawl.events (
   actor text not null,
   at timestamp(3) with time zone not null default clock_timestamp(),
@@ -217,6 +235,8 @@ create table pawl.workers (
 alter table pawl.actions add constraint actions_run_id_id_pk PRIMARY KEY (run_id, id);
 alter table pawl.approvals add constraint approvals_run_id_id_pk PRIMARY KEY (run_id, id);
 alter table pawl.attempts add constraint attempts_run_id_item_seq_epoch_pk PRIMARY KEY (run_id, item_seq, epoch);
+alter table pawl.bulk_runs add constraint bulk_runs_bulk_id_run_id_pk PRIMARY KEY (bulk_id, run_id);
+alter table pawl.bulks add constraint bulks_pkey PRIMARY KEY (id);
 alter table pawl.events add constraint events_run_id_id_pk PRIMARY KEY (run_id, id);
 alter table pawl.items add constraint items_run_id_seq_pk PRIMARY KEY (run_id, seq);
 alter table pawl.ledger add constraint ledger_is_one CHECK (one);
@@ -236,6 +256,9 @@ CREATE INDEX actions_in_doubt ON pawl.actions USING btree (run_id, id) WHERE (st
 CREATE INDEX actions_staged ON pawl.actions USING btree (run_id, order_no) WHERE (status = 'staged'::text);
 CREATE INDEX approvals_by_action ON pawl.approvals USING btree (run_id, action_id);
 CREATE INDEX approvals_open ON pawl.approvals USING btree (run_id, id) WHERE (status = 'open'::text);
+CREATE INDEX bulk_runs_open ON pawl.bulk_runs USING btree (bulk_id, run_id) WHERE (outcome IS NULL);
+CREATE UNIQUE INDEX bulks_by_key ON pawl.bulks USING btree (namespace, key);
+CREATE INDEX items_blocked ON pawl.items USING btree (run_id, seq) WHERE (status = 'blocked'::text);
 CREATE UNIQUE INDEX items_by_key ON pawl.items USING btree (run_id, kind, key);
 CREATE INDEX items_held ON pawl.items USING btree (run_id, seq) WHERE (status = 'in_progress'::text);
 CREATE UNIQUE INDEX items_one_compensation ON pawl.items USING btree (run_id) WHERE ((kind = 'compensate'::text) AND (status = ANY (ARRAY['pending'::text, 'in_progress'::text, 'blocked'::text])));
@@ -244,6 +267,9 @@ CREATE INDEX items_open ON pawl.items USING btree (run_id, status, available_at)
 CREATE UNIQUE INDEX questions_by_key ON pawl.questions USING btree (run_id, item_seq, key);
 CREATE INDEX questions_open ON pawl.questions USING btree (run_id, id) WHERE (status = 'open'::text);
 CREATE INDEX run_keys_by_run ON pawl.run_keys USING btree (run_id);
+CREATE INDEX runs_by_label ON pawl.runs USING gin (labels);
+CREATE INDEX runs_by_label_value ON pawl.runs USING gin (jsonb_path_query_array(labels, '$.*'::jsonpath));
+CREATE INDEX runs_by_status ON pawl.runs USING btree (namespace, status, created_at);
 CREATE INDEX runs_by_time ON pawl.runs USING btree (namespace, created_at);
 CREATE INDEX runs_open ON pawl.runs USING btree (created_at) WHERE (status = ANY (ARRAY['splitting'::text, 'running'::text, 'finalizing'::text, 'compensating'::text]));
 
@@ -296,8 +322,10 @@ function pawl.set_budget(p_run uuid, p_budget jsonb, p_item_budget jsonb, p_acto
 function pawl.settle_action(p_run uuid, p_seq integer, p_epoch integer, p_key text, p_verdict text, p_result text, p_undo text, p_by text, p_wait_ms integer) returns SETOF pawl.actions language plpgsql volatile;
 function pawl.settle_action_json(p_run uuid, p_seq integer, p_epoch integer, p_key text, p_verdict text, p_result text, p_undo text, p_by text, p_wait_ms integer) returns TABLE(action json) language sql volatile;
 function pawl.stage_action(p_run uuid, p_seq integer, p_epoch integer, p_call json) returns TABLE(outcome text, action json) language plpgsql volatile;
+function pawl.start_bulk(p_id uuid, p_namespace text, p_key text, p_digest text, p_verb text, p_by text, p_reason text, p_runs uuid[]) returns TABLE(outcome text, id uuid, digest text) language plpgsql volatile;
 function pawl.start_compensation(p_run uuid, p_actor text, p_reason text) returns TABLE(outcome text, status text) language plpgsql volatile;
 function pawl.start_run(p_id uuid, p_namespace text, p_key text, p_digest text, p_agent text, p_version text, p_model text, p_prompt text, p_schema integer, p_lock text, p_input text, p_labels jsonb, p_policy jsonb, p_by text, p_split boolean, p_tools jsonb DEFAULT NULL::jsonb) returns TABLE(outcome text, run_id uuid, digest text, status text) language plpgsql volatile;
+function pawl.step_bulk(p_bulk uuid) returns TABLE(bulk_id uuid, run_id uuid, verb text, outcome text) language plpgsql volatile;
 function pawl.stop_items(p_run uuid) returns void language sql volatile;
 function pawl.take_due_items(p_run uuid, p_window integer, OUT taken json, OUT live boolean, OUT more boolean) returns record language plpgsql volatile;
 function pawl.timeline_now() returns text language sql volatile;

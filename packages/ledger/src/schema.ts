@@ -1,7 +1,7 @@
 /**
  * The tables, as drizzle knows them: source of the generated migrations and of typed reads.
  * Values (`payload`, `args`, `result`, …) are text written by the codec in core, never `jsonb`, which refuses NUL and changes numbers.
- * A run is the unit of distribution: every table but `ledger`, `workers` and `sweeper` is keyed by its run first.
+ * A run is the unit of distribution: every table but `ledger`, `workers`, `sweeper` and the two of bulk operations is keyed by its run first.
  */
 import { sql } from 'drizzle-orm'
 import { bigint, boolean, check, index, integer, jsonb, pgSchema, primaryKey, text, timestamp, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
@@ -64,6 +64,9 @@ export const runs = pawl.table('runs', {
   finishedAt: at('finished_at'),
 }, (t) => [
   index('runs_by_time').on(t.namespace, t.createdAt),
+  index('runs_by_status').on(t.namespace, t.status, t.createdAt),
+  index('runs_by_label').using('gin', t.labels),
+  index('runs_by_label_value').using('gin', sql`jsonb_path_query_array(labels, '$.*')`),
   index('runs_open').on(t.createdAt).where(sql`status in ('splitting', 'running', 'finalizing', 'compensating')`),
 ])
 
@@ -115,6 +118,7 @@ export const items = pawl.table('items', {
   primaryKey({ columns: [t.runId, t.seq] }),
   uniqueIndex('items_by_key').on(t.runId, t.kind, t.key),
   index('items_open').on(t.runId, t.status, t.availableAt).where(sql`status in ('pending', 'in_progress', 'blocked')`),
+  index('items_blocked').on(t.runId, t.seq).where(sql`status = 'blocked'`),
   index('items_held').on(t.runId, t.seq).where(sql`status = 'in_progress'`),
   uniqueIndex('items_one_finalizer').on(t.runId).where(sql`kind = 'finalize' and status in ('pending', 'in_progress', 'blocked')`),
   uniqueIndex('items_one_compensation').on(t.runId).where(sql`kind = 'compensate' and status in ('pending', 'in_progress', 'blocked')`),
@@ -298,3 +302,31 @@ export const events = pawl.table('events', {
   data: jsonb('data').notNull().default({}),
   at: at('at').notNull().default(now),
 }, (t) => [primaryKey({ columns: [t.runId, t.id] })])
+
+/** One verb for many runs, as somebody asked for it. */
+export const bulks = pawl.table('bulks', {
+  /** UUIDv7: by time. */
+  id: uuid('id').primaryKey(),
+  namespace: text('namespace').notNull(),
+  /** The caller's Idempotency-Key. */
+  key: text('key'),
+  /** Of the whole request. */
+  digest: text('digest').notNull(),
+  /** pause | resume | cancel. */
+  verb: text('verb').notNull(),
+  createdBy: text('created_by').notNull(),
+  reason: text('reason'),
+  total: integer('total').notNull(),
+  createdAt: at('created_at').notNull().default(now),
+}, (t) => [uniqueIndex('bulks_by_key').on(t.namespace, t.key)])
+
+/** What became of each run of a bulk. */
+export const bulkRuns = pawl.table('bulk_runs', {
+  bulkId: uuid('bulk_id').notNull(),
+  runId: uuid('run_id').notNull(),
+  /** done | wrong_state | missing | failed; null: not yet. */
+  outcome: text('outcome'),
+  /** The run's status then; of a failure the reason. */
+  detail: text('detail'),
+  at: at('at'),
+}, (t) => [primaryKey({ columns: [t.bulkId, t.runId] }), index('bulk_runs_open').on(t.bulkId, t.runId).where(sql`outcome is null`)])

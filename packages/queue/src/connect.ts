@@ -5,7 +5,7 @@ import { jobOf } from './doorbell.ts'
 import { settleWithin, throttleErrors, unreachable, withDeadline } from './failures.ts'
 import { channelOf, nameQueues } from './names.ts'
 import { openPostgres } from './postgres-store.ts'
-import type { Channel, JobState, Queue, QueueOptions, Subscription } from './port.ts'
+import type { Channel, JobState, Queue, QueueName, QueueOptions, Subscription } from './port.ts'
 import { openRedis } from './redis-store.ts'
 import { showOnBoard } from './run-board.ts'
 import { startSubscription } from './subscription.ts'
@@ -74,6 +74,11 @@ export function connectQueue(options: QueueOptions): Queue {
     }
   }
 
+  async function listNames(): Promise<QueueName[]> {
+    const found = await call('listing its queues', callMs, () => store.names(names.start))
+    return found.filter((name) => name !== names.marker).map((name) => ({ name, channel: channelOf(name, names) }))
+  }
+
   return {
     backend,
     ready,
@@ -124,9 +129,13 @@ export function connectQueue(options: QueueOptions): Queue {
         onError(error, names.runs)
       }
     },
-    async names() {
-      const found = await call('listing its queues', callMs, () => store.names(names.start))
-      return found.filter((name) => name !== names.marker).map((name) => ({ name, channel: channelOf(name, names) }))
+    names: listNames,
+    async count() {
+      const found = await listNames()
+      return await call('counting its jobs', callMs, () => Promise.all(found.map(async (each) => {
+        const { waiting = 0, prioritized = 0, active = 0, delayed = 0, failed = 0 } = await store.queue(each.name).getJobCounts('waiting', 'prioritized', 'active', 'delayed', 'failed')
+        return { ...each, waiting: waiting + prioritized, active, delayed, failed }
+      })))
     },
     boardQueue(name) {
       if (closed !== undefined) throw new PawlError('QUEUE_CLOSED', 'The queue was closed. Connect a new one for the board.')

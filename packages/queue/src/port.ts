@@ -60,6 +60,8 @@ export interface Queue {
   showRun(runId: string, title: string, progress: { done: number; failed: number; blocked: number; total: number }, ended: boolean): Promise<void>
   /** This ledger's queues that exist now, for the board. */
   names(): Promise<QueueName[]>
+  /** Jobs of each of `names` by state; `waiting` holds the prioritized ones, too. Rejects within 5 s. */
+  count(): Promise<QueueCount[]>
   /**
    * BullMQ's own object for one of `names`, for the board. It lives until the next outage and is then another: ask again
    * rather than keep it, and never close it. Throws `BAD_QUEUE_NAME` for the queue of another ledger.
@@ -77,6 +79,13 @@ export interface QueueName {
   readonly name: string
   /** Undefined for the queue that shows runs. */
   readonly channel: Channel | undefined
+}
+
+export interface QueueCount extends QueueName {
+  readonly waiting: number
+  readonly active: number
+  readonly delayed: number
+  readonly failed: number
 }
 
 /** What the board shows about the job in hand. Best effort: errors are swallowed. */

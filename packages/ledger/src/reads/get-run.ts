@@ -7,6 +7,7 @@ import { runPolicy, type RunPolicy } from '../rows.ts'
 import { items, runs } from '../schema.ts'
 import { readsOn } from './database.ts'
 import { limitOf, pageOf, placeIn, type Page, type PageRequest } from './pages.ts'
+import { runsWanted, type RunsWanted } from './run-filter.ts'
 import { shorten } from './shorten.ts'
 
 /** Work items by status. */
@@ -51,15 +52,7 @@ export interface RunView {
   readonly blockedReasons: Readonly<Partial<Record<BlockedReason, number>>>
 }
 
-export interface RunFilter extends PageRequest {
-  /** Null: every namespace. */
-  readonly namespace: string | null
-  readonly agent?: string | undefined
-  readonly status?: RunStatus | undefined
-  readonly paused?: boolean | undefined
-  /** All of them must match. */
-  readonly labels?: Readonly<Record<string, string>> | undefined
-}
+export interface RunFilter extends PageRequest, RunsWanted {}
 
 interface Counts {
   readonly runId: string
@@ -98,11 +91,7 @@ export async function listRuns(ledger: Ledger, filter: RunFilter): Promise<Page<
   const limit = limitOf(filter)
   const after = placeIn(filter, z.tuple([z.iso.datetime(), z.uuid()]))
   const found = await select(ledger, and(
-    filter.namespace === null ? undefined : eq(runs.namespace, filter.namespace),
-    filter.agent === undefined ? undefined : eq(runs.agent, filter.agent),
-    filter.status === undefined ? undefined : eq(runs.status, filter.status),
-    filter.paused === undefined ? undefined : eq(runs.paused, filter.paused),
-    filter.labels === undefined ? undefined : sql`${runs.labels} @> ${JSON.stringify(filter.labels)}::text::jsonb`,
+    runsWanted(filter),
     after === undefined ? undefined : sql`(${runs.createdAt}, ${runs.id}) < (${after[0]}::text::timestamptz, ${after[1]}::text::uuid)`,
   ), limit + 1)
   return pageOf(found, limit, (run) => [run.createdAt.toISOString(), run.id])

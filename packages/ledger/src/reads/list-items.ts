@@ -38,7 +38,7 @@ export interface ItemFilter extends PageRequest {
   readonly kind?: ItemKind | undefined
 }
 
-const shown = {
+export const itemColumns = {
   runId: items.runId, seq: items.seq, kind: items.kind, key: items.key, payload: items.payload, status: items.status, blockedReason: items.blockedReason,
   blockedDetail: items.blockedDetail, attempts: items.attempts, failures: items.failures, epoch: items.epoch, workerId: items.workerId, leaseUntil: items.leaseUntil,
   generation: items.generation, dispatchedAt: items.dispatchedAt, availableAt: items.availableAt, result: items.result, resultRef: items.resultRef, error: items.error,
@@ -46,22 +46,24 @@ const shown = {
 }
 const words = z.object({ kind: z.enum(ITEM_KINDS), status: z.enum(ITEM_STATUSES), blockedReason: z.enum(BLOCKED_REASONS).nullable() })
 
+export const itemView = <R extends { kind: string; status: string; blockedReason: string | null }>(row: R): R & z.infer<typeof words> => ({ ...row, ...words.parse(row) })
+
 /** Of one run, by `seq`. */
 export async function listItems(ledger: Ledger, runId: string, filter: ItemFilter = {}): Promise<Page<ItemView>> {
   const limit = limitOf(filter)
   const after = placeIn(filter, z.number().int())
   if (!isUuid(runId)) return { entries: [], cursor: null }
-  const rows = await readsOn(ledger).select({ ...shown, payload: shorten<string>(items.payload, 'payload'), result: shorten<string | null>(items.result, 'result') }).from(items).where(and(
+  const rows = await readsOn(ledger).select({ ...itemColumns, payload: shorten<string>(items.payload, 'payload'), result: shorten<string | null>(items.result, 'result') }).from(items).where(and(
     eq(items.runId, runId),
     filter.status === undefined ? undefined : eq(items.status, filter.status),
     filter.kind === undefined ? undefined : eq(items.kind, filter.kind),
     after === undefined ? undefined : gt(items.seq, after),
   )).orderBy(asc(items.seq)).limit(limit + 1)
-  return pageOf(rows.map((row) => ({ ...row, ...words.parse(row) })), limit, (item) => item.seq)
+  return pageOf(rows.map(itemView), limit, (item) => item.seq)
 }
 
 export async function getItem(ledger: Ledger, runId: string, seq: number): Promise<ItemView | undefined> {
   if (!isUuid(runId) || !Number.isInteger(seq) || seq < 0 || seq > 2_147_483_647) return undefined
-  const [row] = await readsOn(ledger).select(shown).from(items).where(and(eq(items.runId, runId), eq(items.seq, seq)))
-  return row === undefined ? undefined : { ...row, ...words.parse(row) }
+  const [row] = await readsOn(ledger).select(itemColumns).from(items).where(and(eq(items.runId, runId), eq(items.seq, seq)))
+  return row === undefined ? undefined : itemView(row)
 }
