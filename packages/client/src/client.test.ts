@@ -4,8 +4,9 @@ import { Client } from 'pg'
 import postgres from 'postgres'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freshDatabase, type FreshDatabase } from '../../../tests/setup/fixtures.ts'
-import { describeClient, mailing, stock } from './client.testsuite.ts'
+import { describeClient } from './client.testsuite.ts'
 import { createClient } from './create-client.ts'
+import { mailing, stock } from './suite/ground.testsuite.ts'
 
 let database: FreshDatabase
 let ledger: Ledger

@@ -1,9 +1,12 @@
 /** `PawlClient`: what a calling service needs, the same against the ledger and over HTTP. Both pass `client.testsuite.ts`. */
 import type { ActionStatus, BlockedReason, ItemKind, ItemStatus, RunStatus } from '@pawl/core'
-import type { BudgetLimits, OpenTransaction } from '@pawl/ledger'
+import type { BudgetLimits, BulkVerb, OpenTransaction } from '@pawl/ledger'
 import type { AgentContract } from './agents.ts'
 import type { BudgetRequest } from './set-budget.ts'
 import type { Action, ApprovalDecision, BriefView, InboxItem, Item, Preview, Question, RepinAnswer, RepinPreview, Run, RunEvent, StartedRun, VerbAnswer } from './wire.ts'
+import type { Bulk, BulkStarted } from './wire-bulk.ts'
+import type { ExportLine } from './wire-export.ts'
+import type { Attempts, Failures, Fleet, Pace, RunCounts, Squares, Tools, Turns } from './wire-looks.ts'
 
 export interface ItemSeed<P = unknown> {
   /** Unique in its run, 1 to 300 characters. */
@@ -62,6 +65,40 @@ export interface PageOptions {
   readonly cursor?: string | undefined
   /** 1 to 1,000; default 100. */
   readonly limit?: number | undefined
+}
+
+/** Which runs are meant. All of it must hold. */
+export interface RunsFilter {
+  readonly agent?: string | undefined
+  /** Any of them. */
+  readonly status?: RunStatus | readonly RunStatus[] | undefined
+  readonly labels?: Readonly<Record<string, string>> | undefined
+  /** The beginning of an id (4 characters at least), a label's whole value, or an idempotency key. */
+  readonly search?: string | undefined
+  /** From this moment on. */
+  readonly createdAfter?: Date | undefined
+  /** Until before this moment. */
+  readonly createdBefore?: Date | undefined
+  readonly paused?: boolean | undefined
+}
+
+/** The runs are named, 1 to 1,000 of them, or found by a filter with at least one member, 10,000 at most: those it finds when it is asked. */
+export interface BulkRequest {
+  readonly verb: BulkVerb
+  readonly runIds?: readonly string[] | undefined
+  readonly filter?: RunsFilter | undefined
+  readonly reason?: string | undefined
+}
+
+/** One queue, as its store counts it; agent and version are null for the queue of splits and the board's queue of runs. */
+export interface QueueLoad {
+  readonly name: string
+  readonly agent: string | null
+  readonly version: string | null
+  readonly waiting: number
+  readonly active: number
+  readonly delayed: number
+  readonly failed: number
 }
 
 /** Who is asked to move, and why it does not. */
@@ -128,10 +165,22 @@ export interface PawlClient {
   startRunFromStream(header: StreamHeader, items: AsyncIterable<ItemSeed> | Iterable<ItemSeed>, options?: { idempotencyKey?: string | undefined }): Promise<StartedRun>
   getRun(runId: string): Promise<Run>
   /** Newest first. */
-  listRuns(filter?: PageOptions & { agent?: string | undefined; status?: RunStatus | undefined; labels?: Readonly<Record<string, string>> | undefined }): Promise<Page<Run>>
+  listRuns(filter?: PageOptions & RunsFilter): Promise<Page<Run>>
+  /** Runs by status under the filter, and how much waits for people in all. */
+  countRuns(filter?: Omit<RunsFilter, 'status'>): Promise<RunCounts>
+  /** The run as a picture, one letter per work item. */
+  squares(runId: string): Promise<Squares>
+  /** Failed and blocked items, grouped by why. */
+  failures(runId: string): Promise<Failures>
+  /** Of the last `minutes` (1 to 1,440, default 60). */
+  pace(runId: string, options?: { minutes?: number | undefined }): Promise<Pace>
   /** Values over 64 kB are left out of lists. */
   listItems(runId: string, filter?: PageOptions & { status?: ItemStatus | undefined; kind?: ItemKind | undefined }): Promise<Page<Item>>
   getItem(runId: string, seq: number): Promise<Item>
+  /** Each claim of the item, oldest first. */
+  attempts(runId: string, seq: number): Promise<Attempts>
+  /** What a model decided in the item, the first thousand turns; decisions over 64 kB are left out. */
+  turns(runId: string, seq: number): Promise<Turns>
   /** What a model is shown next of an item; of an item at work, as of now. */
   brief(runId: string, seq: number, options?: BriefRequest): Promise<BriefView>
   listActions(runId: string, filter?: PageOptions & { itemSeq?: number | undefined; status?: ActionStatus | undefined }): Promise<Page<Action>>
@@ -148,6 +197,12 @@ export interface PawlClient {
   setBudget(runId: string, request: BudgetRequest): Promise<VerbAnswer>
   /** Moves a run to another agent version, its model, prompt and tools with it. Audited; needs no pause: what is in progress is handed back at its next call. */
   repin(runId: string, options: RepinOptions): Promise<RepinAnswer | RepinPreview>
+  /** One verb for many runs, carried out one by one whatever happens to who began it; each run once. `bulkStatus` follows it. */
+  bulk(request: BulkRequest, options?: { idempotencyKey?: string | undefined }): Promise<BulkStarted>
+  /** With a page of its runs; 1,000 where no limit is said. */
+  bulkStatus(bulkId: string, page?: PageOptions): Promise<Bulk>
+  /** Everything the ledger has of a run, values whole; the last line counts the others. The reader sets the pace. */
+  exportRun(runId: string): AsyncIterable<ExportLine>
   /** What waits for a person. */
   inbox(filter?: PageOptions & { runId?: string | undefined }): Promise<Page<InboxItem>>
   /** A person's word about an action in doubt. */
@@ -170,5 +225,9 @@ export interface PawlClient {
   decideApprovals(runId: string, decisions: ApprovalDecisions): Promise<readonly ApprovalDecision[]>
   /** A person lets one blocked item go on, or ends it. `newCalls`: what a diverged item asks for now are new calls. */
   releaseItem(runId: string, seq: number, verb: 'resume' | 'fail', options?: { note?: string | undefined; newCalls?: boolean | undefined }): Promise<Item>
+  /** Workers, queues, what waits, and where ledger and queue differ; of the whole ledger, whatever the namespace. */
+  fleet(): Promise<Fleet>
+  /** The agents this client (over HTTP: the producer) was given, with their tools. */
+  tools(): Promise<Tools>
   close(): Promise<void>
 }

@@ -5,8 +5,11 @@ import type { AnyAgentContract } from './agents.ts'
 import { answer } from './answer.ts'
 import { decide } from './approve.ts'
 import { approvalVerbs } from './approval-verbs.ts'
-import type { PawlClient, StartOptions } from './contract.ts'
+import type { PawlClient, QueueLoad, StartOptions } from './contract.ts'
 import { actionOf, inboxOf, itemOf, runOf } from './from-ledger.ts'
+import { bulk, bulkStatus, carryOutBulks } from './bulk.ts'
+import { exportRun } from './export-run.ts'
+import { attempts, countRuns, failures, fleet, pace, squares, tools, turns } from './looks.ts'
 import { defaultStreamAliveMs, namespacePattern, requireRun, unknownItem, unknownRun, type Parts } from './parts.ts'
 import { repin } from './repin.ts'
 import { cancel, compensate, pause, resume } from './run-verbs.ts'
@@ -33,6 +36,10 @@ export interface DirectOptions {
   readonly onDispatchError?: ((error: unknown, runId: string) => void) | undefined
   /** A stream of items silent for this long counts as dead. Default 10 s. */
   readonly streamAliveMs?: number | undefined
+  /** Told of each bulk operation, by who carries them out (a producer does). Without, this client does, and producers go on with what it leaves. */
+  readonly onBulk?: ((bulkId: string) => void) | undefined
+  /** Counts of the queue's jobs, for `fleet()`. Without, or when it fails, `fleet()` says null. */
+  readonly queues?: (() => Promise<readonly QueueLoad[]>) | undefined
   readonly close?: (() => Promise<void>) | undefined
 }
 
@@ -40,14 +47,22 @@ export interface DirectOptions {
 export function createDirectClient(options: DirectOptions): PawlClient {
   const { ledger, namespace = 'default', dispatch, onDispatchError } = options
   if (!namespacePattern.test(namespace)) throw new PawlError('BAD_NAMESPACE', `The namespace ${JSON.stringify(namespace.slice(0, 64))} must be 1-64 characters of a-z, 0-9, ".", "-", "_" and begin and end with a letter or digit.`)
+  const ring = async (runId: string): Promise<void> => {
+    if (dispatch === undefined) return
+    const rung = new AbortController()
+    const ringing = dispatch(runId).catch((error: unknown) => onDispatchError?.(error, runId)).finally(() => rung.abort())
+    await Promise.race([ringing, waitMs(ringWithinMs, rung.signal)])
+  }
+  const closing = new AbortController()
+  const carrying = new Set<Promise<unknown>>()
+  const carryOut = (bulkId: string): void => {
+    // What it leaves undone (the ledger is away, the client is closed) is in the ledger, for the next producer.
+    const work: Promise<unknown> = carryOutBulks(ledger, bulkId, { ring, signal: closing.signal, lanes: 1 }).catch(() => undefined).finally(() => carrying.delete(work))
+    carrying.add(work)
+  }
   const parts: Parts = {
-    ledger, namespace, agents: options.agents, actor: options.actor ?? 'client', streamAliveMs: options.streamAliveMs ?? defaultStreamAliveMs,
-    ring: async (runId) => {
-      if (dispatch === undefined) return
-      const rung = new AbortController()
-      const ringing = dispatch(runId).catch((error: unknown) => onDispatchError?.(error, runId)).finally(() => rung.abort())
-      await Promise.race([ringing, waitMs(ringWithinMs, rung.signal)])
-    },
+    ledger, namespace, agents: options.agents, actor: options.actor ?? 'client', streamAliveMs: options.streamAliveMs ?? defaultStreamAliveMs, queues: options.queues, ring,
+    carryOut: options.onBulk ?? carryOut,
   }
   const readRun = async (runId: string) => {
     const run = await getRun(ledger, runId, namespace)
@@ -62,6 +77,10 @@ export function createDirectClient(options: DirectOptions): PawlClient {
       const page = await listRuns(ledger, { ...filter, namespace })
       return { ...page, entries: page.entries.map(runOf) }
     },
+    countRuns: (filter = {}) => countRuns(parts, filter),
+    squares: (runId) => squares(parts, runId),
+    failures: (runId) => failures(parts, runId),
+    pace: (runId, given = {}) => pace(parts, runId, given),
     async listItems(runId, filter = {}) {
       await requireRun(parts, runId)
       const page = await listItems(ledger, runId, filter)
@@ -73,6 +92,8 @@ export function createDirectClient(options: DirectOptions): PawlClient {
       if (item === undefined) throw unknownItem(runId, seq)
       return itemOf(item)
     },
+    attempts: (runId, seq) => attempts(parts, runId, seq),
+    turns: (runId, seq) => turns(parts, runId, seq),
     brief: (runId, seq, given = {}) => showBrief(parts, runId, seq, given),
     async listActions(runId, filter = {}) {
       await requireRun(parts, runId)
@@ -90,6 +111,9 @@ export function createDirectClient(options: DirectOptions): PawlClient {
     cancel: (runId, given = {}) => cancel(parts, runId, given),
     compensate: (runId, given = {}) => compensate(parts, runId, given),
     repin: (runId, given) => repin(parts, runId, given),
+    bulk: (request, given = {}) => bulk(parts, request, given),
+    bulkStatus: (bulkId, page = {}) => bulkStatus(parts, bulkId, page),
+    exportRun: (runId) => exportRun(parts, () => readRun(runId)),
     async inbox(filter = {}) {
       if (filter.runId !== undefined) await requireRun(parts, filter.runId)
       const page = await listInbox(ledger, { ...filter, namespace })
@@ -99,6 +123,12 @@ export function createDirectClient(options: DirectOptions): PawlClient {
     answer: (runId, questionId, value, given) => answer(parts, runId, questionId, value, given),
     ...approvalVerbs((runId, decisions) => decide(parts, runId, decisions)),
     releaseItem: (runId, seq, verb, given = {}) => releaseItem(parts, runId, seq, verb, given),
-    close: async () => options.close?.(),
+    fleet: () => fleet(parts),
+    tools: async () => tools(parts),
+    close: async () => {
+      closing.abort()
+      await Promise.all(carrying)
+      await options.close?.()
+    },
   }
 }

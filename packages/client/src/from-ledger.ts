@@ -1,8 +1,8 @@
 /** Ledger views as callers see them: this is the border where encoded text becomes values. */
 import { decode } from '@pawl/core'
-import type { ActionView, InboxEntry, ItemView, QuestionView, RunView } from '@pawl/ledger'
+import type { ActionView, ApprovalView, InboxEntry, ItemView, QuestionView, RunView } from '@pawl/ledger'
 import { z } from 'zod'
-import type { Action, InboxItem, Item, Question, Run } from './wire.ts'
+import type { Action, Approval, InboxItem, Item, Question, Run } from './wire.ts'
 
 const valueOf = (text: string | null): unknown => (text === null ? null : decode(text))
 
@@ -35,10 +35,12 @@ const schemaText = z.record(z.string(), z.unknown())
 
 export const questionOf = (view: QuestionView): Question => ({ ...view, answerSchema: schemaText.parse(JSON.parse(view.answerSchema)), answer: valueOf(view.answer) })
 
+export const approvalOf = (view: ApprovalView): Approval => ({ ...view, args: valueOf(view.args), argsText: view.args })
+
 export function inboxOf(entry: InboxEntry): InboxItem {
   switch (entry.kind) {
     case 'in_doubt': return { ...entry, action: actionOf(entry.action), answers: [...entry.answers] }
-    case 'approval': return { ...entry, approval: { ...entry.approval, args: valueOf(entry.approval.args), argsText: entry.approval.args } }
+    case 'approval': return { ...entry, approval: approvalOf(entry.approval) }
     case 'question': return { ...entry, question: questionOf(entry.question) }
     case 'blocked': return { ...entry, detail: valueOf(entry.detail), verbs: [...entry.verbs] }
   }

@@ -3,8 +3,12 @@ import { PawlError } from '@pawl/core'
 import { z } from 'zod'
 import type { AnyAgentContract } from './agents.ts'
 import { approvalVerbs } from './approval-verbs.ts'
-import type { ItemSeed, PawlClient, StartOptions } from './contract.ts'
+import type { ItemSeed, PawlClient, RunsFilter, StartOptions } from './contract.ts'
 import { actionSchema, approvalDecisionSchema, briefSchema, eventSchema, inboxSchema, itemSchema, pageSchema, previewSchema, questionSchema, repinAnswerSchema, repinPreviewSchema, runSchema, startedSchema, toWire, verbAnswerSchema } from './wire.ts'
+import { readExport } from './read-export.ts'
+import type { ExportLine } from './wire-export.ts'
+import { bulkSchema, bulkStartedSchema } from './wire-bulk.ts'
+import { attemptsSchema, failuresSchema, fleetSchema, paceSchema, runCountsSchema, squaresSchema, toolsSchema, turnsSchema } from './wire-looks.ts'
 import { watchRun } from './watch-run.ts'
 
 export interface HttpOptions {
@@ -22,6 +26,8 @@ interface Call {
   readonly body?: unknown
   readonly lines?: AsyncGenerator<Uint8Array> | undefined
   readonly key?: string | undefined
+  /** Of an answer that is streamed. */
+  readonly accept?: string | undefined
 }
 
 const problem = z.object({ code: z.string(), detail: z.string() }).loose()
@@ -43,9 +49,15 @@ export function createHttpClient(options: HttpOptions): PawlClient {
     startRunFromStream: async (header, items, given = {}) =>
       await ask(startedSchema, 'POST', '/v1/runs', { key: given.idempotencyKey, lines: linesOf({ ...header, input: toWire(header.input) }, items) }),
     getRun,
-    listRuns: ({ labels, ...filter } = {}) => ask(pageSchema(runSchema), 'GET', '/v1/runs', { query: { ...filter, label: labels === undefined ? undefined : JSON.stringify(labels) } }),
+    listRuns: (filter) => ask(pageSchema(runSchema), 'GET', '/v1/runs', { query: runsQuery(filter) }),
+    countRuns: (filter) => ask(runCountsSchema, 'GET', '/v1/runs/counts', { query: runsQuery(filter) }),
+    squares: (runId) => ask(squaresSchema, 'GET', `${run(runId)}/squares`),
+    failures: (runId) => ask(failuresSchema, 'GET', `${run(runId)}/failures`),
+    pace: (runId, given) => ask(paceSchema, 'GET', `${run(runId)}/pace`, { query: given }),
     listItems: (runId, filter) => ask(pageSchema(itemSchema), 'GET', `${run(runId)}/items`, { query: filter }),
     getItem: (runId, seq) => ask(itemSchema, 'GET', `${run(runId)}/items/${seq}`),
+    attempts: (runId, seq) => ask(attemptsSchema, 'GET', `${run(runId)}/items/${seq}/attempts`),
+    turns: (runId, seq) => ask(turnsSchema, 'GET', `${run(runId)}/items/${seq}/turns`),
     brief: (runId, seq, given) => ask(briefSchema, 'GET', `${run(runId)}/items/${seq}/brief`, { query: given }),
     listActions: (runId, filter) => ask(pageSchema(actionSchema), 'GET', `${run(runId)}/actions`, { query: filter }),
     listEvents: async (runId, filter) => (await ask(z.object({ entries: z.array(eventSchema) }), 'GET', `${run(runId)}/events`, { query: filter })).entries,
@@ -56,14 +68,24 @@ export function createHttpClient(options: HttpOptions): PawlClient {
     compensate: (runId, given) => verb('compensate', runId, given),
     setBudget: (runId, request) => ask(verbAnswerSchema, 'POST', `${run(runId)}/budget`, { body: request }),
     repin: (runId, given) => ask(z.discriminatedUnion('dryRun', [repinAnswerSchema, repinPreviewSchema]), 'POST', `${run(runId)}/repin`, { body: given }),
+    bulk: ({ filter, ...request }, given = {}) => ask(bulkStartedSchema, 'POST', '/v1/bulk', { key: given.idempotencyKey, body: { ...request, filter } }),
+    bulkStatus: (bulkId, page) => ask(bulkSchema, 'GET', `/v1/bulk/${encodeURIComponent(bulkId)}`, { query: page }),
+    exportRun: (runId) => exportOver(options, `${run(runId)}/export`),
     inbox: (filter) => ask(pageSchema(inboxSchema), 'GET', '/v1/inbox', { query: filter }),
     settle: async (runId, actionId, settlement) => await ask(actionSchema, 'POST', `${run(runId)}/actions/${actionId}/settle`, { body: { ...settlement, result: toWire(settlement.result) } }),
     answer: (runId, questionId, value, given = {}) => ask(questionSchema, 'POST', `${run(runId)}/questions/${questionId}/answer`, { body: { answer: toWire(value), note: given.note } }),
     ...approvalVerbs(async (runId, decisions) => (await ask(z.object({ decisions: z.array(approvalDecisionSchema) }), 'POST', `${run(runId)}/approvals`, { body: decisions })).decisions),
     releaseItem: (runId, seq, name, given = {}) => ask(itemSchema, 'POST', `${run(runId)}/items/${seq}/${name}`, { body: given }),
+    fleet: () => ask(fleetSchema, 'GET', '/v1/fleet'),
+    tools: () => ask(toolsSchema, 'GET', '/v1/tools'),
     close: async () => undefined,
   }
 }
+
+/** Names of labels may hold ":", so they travel as JSON. */
+const runsQuery = ({ labels, createdAfter, createdBefore, ...filter }: RunsFilter = {}): object => ({
+  ...filter, createdAfter: createdAfter?.toISOString(), createdBefore: createdBefore?.toISOString(), label: labels === undefined ? undefined : JSON.stringify(labels),
+})
 
 async function* linesOf(header: unknown, items: AsyncIterable<ItemSeed> | Iterable<ItemSeed>): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder()
@@ -78,25 +100,36 @@ async function* linesOf(header: unknown, items: AsyncIterable<ItemSeed> | Iterab
   if (text !== '') yield encoder.encode(text)
 }
 
+async function* exportOver(options: HttpOptions, path: string): AsyncGenerator<ExportLine, void, undefined> {
+  const { response, host } = await open(options, 'GET', path, { accept: 'application/x-ndjson' })
+  if (!response.ok || response.body === null) throw errorOf(response.status, await response.text(), host)
+  yield* readExport(response.body, host)
+}
+
 async function send(options: HttpOptions, method: string, path: string, call: Call): Promise<unknown> {
+  const { response, host } = await open(options, method, path, call)
+  const text = await response.text()
+  if (response.ok) return JSON.parse(text) as unknown
+  throw errorOf(response.status, text, host)
+}
+
+/** The answer's head. What is streamed, either way, takes as long as it takes. */
+async function open(options: HttpOptions, method: string, path: string, call: Call): Promise<{ response: Response; host: string }> {
   const url = new URL(options.url.replace(/\/$/, '') + path)
-  for (const [name, value] of Object.entries(call.query ?? {})) if (value !== undefined) url.searchParams.set(name, String(value))
-  const headers: Record<string, string> = { ...options.headers, accept: 'application/json' }
+  for (const [name, value] of Object.entries(call.query ?? {})) {
+    for (const each of Array.isArray(value) ? value as unknown[] : [value]) if (each !== undefined) url.searchParams.append(name, String(each))
+  }
+  const headers: Record<string, string> = { ...options.headers, accept: call.accept ?? 'application/json' }
   if (options.token !== undefined) headers['authorization'] = `Bearer ${options.token}`
   // Header values are bytes: the key travels as UTF-8.
   if (call.key !== undefined) headers['idempotency-key'] = String.fromCharCode(...new TextEncoder().encode(call.key))
   const body = bodyOf(call, headers)
-  let response: Response
+  const isStreamed = call.lines !== undefined || call.accept !== undefined
   try {
-    response = await fetch(url, {
-      method, headers, redirect: 'error', ...body, ...(call.lines === undefined ? { signal: AbortSignal.timeout(options.timeoutMs ?? 30_000) } : {}),
-    })
+    return { host: url.host, response: await fetch(url, { method, headers, redirect: 'error', ...body, ...(isStreamed ? {} : { signal: AbortSignal.timeout(options.timeoutMs ?? 30_000) }) }) }
   } catch (cause) {
     throw new PawlError('PRODUCER_UNREACHABLE', `The producer at ${url.host} did not answer (${reasonOf(cause)}). Whether it acted is unknown: ask again, starts with the same idempotencyKey.`, 'retry', { host: url.host }, { cause })
   }
-  const text = await response.text()
-  if (response.ok) return JSON.parse(text) as unknown
-  throw errorOf(response.status, text, url.host)
 }
 
 function bodyOf(call: Call, headers: Record<string, string>): RequestInit {

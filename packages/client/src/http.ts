@@ -2,3 +2,6 @@
 export type * from './contract.ts'
 export { createHttpClient, type HttpOptions } from './http-client.ts'
 export * from './wire.ts'
+export * from './wire-bulk.ts'
+export * from './wire-export.ts'
+export * from './wire-looks.ts'

@@ -1,6 +1,7 @@
 import { PawlError, type RunStatus } from '@pawl/core'
 import { readRunState, type Ledger } from '@pawl/ledger'
 import type { AnyAgentContract } from './agents.ts'
+import type { QueueLoad } from './contract.ts'
 
 /** What the direct client's verbs share. */
 export interface Parts {
@@ -13,6 +14,10 @@ export interface Parts {
   readonly ring: (runId: string) => Promise<void>
   /** A stream silent for this long is dead, and the same key continues it. */
   readonly streamAliveMs: number
+  /** Sees to it that a bulk operation is carried out, now or soon. */
+  readonly carryOut: (bulkId: string) => void
+  /** The queue's own counts, where there is a queue to ask. */
+  readonly queues: (() => Promise<readonly QueueLoad[]>) | undefined
 }
 
 export const defaultStreamAliveMs = 10_000

@@ -7,7 +7,7 @@ import { checkReason, requireRun, unknownRun, type Parts } from './parts.ts'
 import { previewVerb, type PreviewVerb } from './preview.ts'
 import type { Preview, VerbAnswer } from './wire.ts'
 
-const waysOut: Readonly<Record<'pause' | PreviewVerb, string>> = {
+export const waysOut: Readonly<Record<'pause' | PreviewVerb, string>> = {
   pause: 'Only a run that is under way can be paused.',
   resume: 'Only a run that is under way, failed, cancelled or completed with failures can be resumed; start a new run instead.',
   cancel: 'Only a run that has not ended can be cancelled; compensate takes back what it did.',
