@@ -57,6 +57,11 @@ export const mutants = [
     test: at(`${ledger}/verbs/claim-items.test.ts`, 'a claim cannot slip past startCompensation'),
   },
   {
+    name: 'a bulk step that does not hold its entry', breaks: 'two producers, or one and the last statement of a dead one, do the verb to the same run',
+    edits: [edit(`${sql}/step-bulk.sql`, ' limit 1 for update skip locked', ' limit 1')],
+    test: at('apps/producer/src/bulk.test.ts', 'a producer killed in the middle'),
+  },
+  {
     name: 'no wait before verify', breaks: '"not found yet" is taken for "did not happen", and the call is sent twice',
     edits: [edit(`${harness}/settle.ts`, 'async function verify(job: Job): Promise<Settled | undefined> {\n  if (!(await waitOut(job))) return undefined\n', 'async function verify(job: Job): Promise<Settled | undefined> {\n')],
     test: at(`${harness}/settling.test.ts`, '"not found" within the settle window'),

@@ -1,6 +1,6 @@
 /** The producer's HTTP, without a socket: who may ask, what is counted, how a refusal looks, and the routes. */
 import { OpenAPIHono } from '@hono/zod-openapi'
-import type { AnyAgentContract } from '@pawl/client'
+import type { AnyAgentContract, QueueLoad } from '@pawl/client'
 import { PawlError } from '@pawl/core'
 import type { Ledger } from '@pawl/ledger'
 import type { Logger } from 'pino'
@@ -8,8 +8,11 @@ import { isLoopback } from './env.ts'
 import { problemOf, problemResponse } from './problems.ts'
 import { drain } from './read-json.ts'
 import type { App, AppEnv } from './route.ts'
+import { addBulkRoutes } from './routes/bulk.ts'
 import { addDocRoutes } from './routes/docs.ts'
 import { addEventRoutes } from './routes/events.ts'
+import { addExportRoutes } from './routes/export.ts'
+import { addLookRoutes } from './routes/looks.ts'
 import { addOperationRoutes, makeMetrics } from './routes/operations.ts'
 import { addRunRoutes } from './routes/runs.ts'
 import { addVerbRoutes } from './routes/verbs.ts'
@@ -23,6 +26,9 @@ export interface Services {
   readonly dispatch: (runId: string) => Promise<void>
   readonly onDispatchError: (error: unknown, runId: string) => void
   readonly streamAliveMs: number | undefined
+  /** Told of each new bulk operation. */
+  readonly onBulk: (bulkId: string) => void
+  readonly queues: () => Promise<readonly QueueLoad[]>
   /** Aborts when the producer stops: event streams end. */
   readonly closing: AbortSignal
 }
@@ -44,9 +50,13 @@ export function createApp(services: Services): App {
   })
   app.notFound((c) => problemResponse(problemOf(new PawlError('NOT_FOUND', `There is no ${c.req.method} ${c.req.path.slice(0, 200)}. The API is described at /docs.`), services.log)))
   addOperationRoutes(app, services, metrics)
+  // Before the routes of one run: "counts" is no run's id.
+  addLookRoutes(app, services)
   addRunRoutes(app, services)
   addEventRoutes(app, services)
   addVerbRoutes(app, services)
+  addBulkRoutes(app, services)
+  addExportRoutes(app, services)
   addDocRoutes(app)
   return app
 }

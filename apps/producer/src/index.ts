@@ -5,7 +5,9 @@ import { dispatchRun, loadConfig, type AnyAgent } from '@pawl/harness'
 import type { Server } from 'node:http'
 import pino from 'pino'
 import { createApp } from './app.ts'
+import { startBulkWork } from './bulk-work.ts'
 import { connect } from './connect.ts'
+import { countQueues } from './count-queues.ts'
 import { isLoopback, readProducerEnv } from './env.ts'
 import { startSplitting } from './split-work.ts'
 
@@ -32,9 +34,13 @@ export async function startProducer(options: ProducerOptions): Promise<RunningPr
   const config = options.agents === undefined ? (await loadConfig(env.PAWL_CONFIG)).config : { agents: options.agents }
   const connections = await connect(env, config, log)
   const closing = new AbortController()
+  const dispatch = (runId: string): Promise<void> => dispatchRun(connections, runId)
+  const bulks = startBulkWork({ ledger: connections.ledger, dispatch, log })
   const app = createApp({
     ledger: connections.ledger, agents: config.agents, tokens: env.PAWL_TOKENS, log, closing: closing.signal, streamAliveMs: options.streamAliveMs,
-    dispatch: (runId) => dispatchRun(connections, runId),
+    dispatch,
+    onBulk: () => bulks.poke(),
+    queues: () => countQueues(connections.queue),
     onDispatchError: (error, runId) => log.warn({ run: runId }, `not rung for; the sweep will: ${error instanceof Error ? error.message : String(error)}`),
   })
   // Streams may take long, so no limit on a whole request: bodies have their own deadlines (`read-json.ts`).
@@ -50,11 +56,13 @@ export async function startProducer(options: ProducerOptions): Promise<RunningPr
         closing.abort()
         await stopListening(server)
         await splitting.stop()
+        await bulks.stop()
         await connections.close()
       },
     }
   } catch (error) {
     await stopListening(server)
+    await bulks.stop()
     await connections.close()
     throw error
   }

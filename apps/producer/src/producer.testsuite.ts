@@ -3,7 +3,7 @@ import { defineAgent } from '@pawl/harness'
 import { Ledger } from '@pawl/ledger'
 import { createHash } from 'node:crypto'
 import { freshDatabase } from '../../../tests/setup/fixtures.ts'
-import { mailing as mailingContract, stock as stockContract } from '../../../packages/client/src/client.testsuite.ts'
+import { mailing as mailingContract, stock as stockContract } from '../../../packages/client/src/suite/ground.testsuite.ts'
 import { startProducer, type ProducerOptions } from './index.ts'
 
 const nothing = async (): Promise<void> => undefined

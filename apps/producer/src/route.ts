@@ -3,15 +3,14 @@
  * Hono's own validators are not used for bodies: they parse before the body's size, time, depth and numbers were looked at.
  */
 import type { HttpBindings } from '@hono/node-server'
-import type { OpenAPIHono } from '@hono/zod-openapi'
+import { z, type OpenAPIHono } from '@hono/zod-openapi'
 import { createClient, type PawlClient } from '@pawl/client'
 import { PawlError } from '@pawl/core'
 import type { Context } from 'hono'
-import { z } from 'zod'
 import type { Services } from './app.ts'
 import { problemSchema } from './problems.ts'
 import { hasBody, readJson } from './read-json.ts'
-import { authenticate, requireScope, type Caller, type Scope } from './tokens.ts'
+import { actingFor, authenticate, requireScope, type Caller, type Scope } from './tokens.ts'
 
 export type AppEnv = { Bindings: HttpBindings; Variables: { route?: string } }
 export type App = OpenAPIHono<AppEnv>
@@ -38,7 +37,10 @@ export interface Route<P extends z.ZodType, Q extends z.ZodType, B extends z.Zod
   readonly body?: B
   /** For the document: what a handler that reads the body itself takes. */
   readonly bodies?: Readonly<Record<string, { schema: z.ZodType }>>
-  readonly answer: { readonly description: string; readonly type?: string; readonly schema: z.ZodType }
+  /** `status`: of an answer that made something new; 200 is among the answers then, too. `also`: under other types, as they are asked for. */
+  readonly answer: { readonly description: string; readonly type?: string; readonly status?: 201 | 202; readonly schema: z.ZodType; readonly also?: Readonly<Record<string, { schema: z.ZodType }>> }
+  /** For the document: an Idempotency-Key is honoured. */
+  readonly takesKey?: boolean
   readonly handle: (call: RouteCall<z.infer<P>, z.infer<Q>, z.infer<B>>) => Promise<Response>
 }
 
@@ -48,17 +50,23 @@ export function addRoute<P extends z.ZodType = typeof none, Q extends z.ZodType 
   document(app, route)
   app.on(route.method, route.path.replaceAll(/\{(\w+)\}/g, ':$1'), async (c) => {
     c.set('route', route.path)
-    const caller = authenticate(services.tokens, c.req.header('authorization'))
-    requireScope(caller, route.scope)
-    const { ledger, agents, dispatch, onDispatchError, streamAliveMs } = services
+    const token = authenticate(services.tokens, c.req.header('authorization'))
+    requireScope(token, route.scope)
+    const caller = actingFor(token, c.req.header('pawl-actor'))
+    const { ledger, agents, dispatch, onDispatchError, streamAliveMs, queues, onBulk } = services
     return await route.handle({
       c, caller,
       params: check('path', route.params ?? none, c.req.param()) as z.infer<P>,
-      query: check('query', route.query ?? none, c.req.query()) as z.infer<Q>,
+      query: check('query', route.query ?? none, queryOf(c)) as z.infer<Q>,
       body: (route.body === undefined ? {} : check('body', route.body, await bodyOf(c))) as z.infer<B>,
-      pawl: createClient({ ledger, agents, namespace: caller.namespace, actor: caller.name, dispatch, onDispatchError, streamAliveMs }),
+      pawl: createClient({ ledger, agents, namespace: caller.namespace, actor: caller.name, dispatch, onDispatchError, streamAliveMs, queues, onBulk }),
     })
   })
+}
+
+/** A parameter given several times is a list; its schema says whether that is taken. */
+function queryOf(c: Context<AppEnv>): Record<string, string | string[]> {
+  return Object.fromEntries(Object.entries(c.req.queries()).map(([name, values]) => [name, values.length === 1 ? values[0] ?? '' : values]))
 }
 
 /** An empty body stands for an empty object. */
@@ -83,18 +91,39 @@ export function check<S extends z.ZodType>(what: string, schema: S, value: unkno
   throw new PawlError('BAD_REQUEST', `${[what, ...(issue?.path ?? [])].join('.')}: ${issue?.message ?? 'does not fit'}. The API is described at /docs.`)
 }
 
+const headers = {
+  actor: z.object({ 'pawl-actor': z.string().optional().openapi({ description: 'In whose name this is asked: named in the events. Only of a token with the scope `delegate`.' }) }),
+  key: z.object({ 'idempotency-key': z.string().optional().openapi({ description: 'The same key and request again is the same thing; the same key with another request is refused (`IDEMPOTENCY_CONFLICT`). 1 to 255 characters, per namespace.' }) }),
+  seen: z.object({ 'last-event-id': z.string().optional().openapi({ description: 'The id of the last event that was seen: the stream goes on after it.' }) }),
+}
+
 function document<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType>(app: App, route: Route<P, Q, B>): void {
   const bodies = route.bodies ?? (route.body === undefined ? undefined : { 'application/json': { schema: route.body } })
+  const { status, description, type = 'application/json', schema, also = {} } = route.answer
+  const content = { [type]: { schema }, ...also }
   app.openAPIRegistry.registerPath({
-    method: route.method, path: route.path, summary: route.summary, security: [{ token: [route.scope] }],
+    method: route.method, path: route.path, summary: route.summary, operationId: operationIdOf(route), security: [{ token: [route.scope] }],
     request: {
       ...(route.params instanceof z.ZodObject ? { params: route.params } : {}),
       ...(route.query instanceof z.ZodObject ? { query: route.query } : {}),
+      headers: headers.actor.extend({ ...(route.takesKey ? headers.key.shape : {}), ...(type === 'text/event-stream' ? headers.seen.shape : {}) }),
       ...(bodies === undefined ? {} : { body: { content: bodies } }),
     },
     responses: {
-      200: { description: route.answer.description, content: { [route.answer.type ?? 'application/json']: { schema: route.answer.schema } } },
+      200: { description, content },
+      ...(status === undefined ? {} : { [status]: { description, content } }),
       default: { description: 'A refusal: `code` is stable, `detail` says what to do.', content: { 'application/problem+json': { schema: problemSchema } } },
     },
   })
+}
+
+/** `get v1 runs run items`, in words that generators of clients can use. */
+function operationIdOf({ method, path }: { readonly method: string; readonly path: string }): string {
+  const parts = path.split('/').filter((part) => part !== '' && part !== 'v1').map((part) => (part.startsWith('{') ? `of_${part.slice(1, -1)}` : part.replaceAll(/\W+/g, '_')))
+  return [method, ...parts].join('_')
+}
+
+/** For the document only: a route without the API's checks, which writes its own answer. */
+export function documentPlain(app: App, path: string, summary: string, type: string): void {
+  app.openAPIRegistry.registerPath({ method: 'get', path, summary, operationId: operationIdOf({ method: 'get', path }), responses: { 200: { description: summary, content: { [type]: { schema: z.string() } } } } })
 }

@@ -1,6 +1,6 @@
 /** What requests may hold; strict, so that a misspelt member is named and not ignored. */
-import { budgetFields, doubtAnswers } from '@pawl/client'
-import { FAILURE_POLICIES } from '@pawl/core'
+import { budgetFields, bulkVerbs, doubtAnswers } from '@pawl/client'
+import { FAILURE_POLICIES, RUN_STATUSES } from '@pawl/core'
 import { z } from 'zod'
 
 export const startFields = {
@@ -27,6 +27,16 @@ const shownCalls = z.array(z.strictObject({ actionId: z.number().int(), digest: 
 export const decisionsBody = z.strictObject({ approve: shownCalls, reject: shownCalls, note: z.string().max(2_000).optional() })
 export const decisionBody = z.strictObject({ digest: z.string().max(200), note: z.string().max(2_000).optional() })
 export const releaseBody = z.strictObject({ note: z.string().max(2_000).optional(), newCalls: z.boolean().optional() })
+
+const moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text))
+const status = z.enum(RUN_STATUSES)
+export const bulkBody = z.strictObject({
+  verb: z.enum(bulkVerbs), reason: z.string().max(2_000).optional(), runIds: z.array(z.string()).max(1_000).optional(),
+  filter: z.strictObject({
+    agent: z.string().max(200).optional(), status: z.union([status, z.array(status)]).optional(), labels: z.record(z.string(), z.string()).optional(), search: z.string().min(1).max(300).optional(),
+    createdAfter: moment.optional(), createdBefore: moment.optional(), paused: z.boolean().optional(),
+  }).optional(),
+})
 
 const number = z.string().regex(/^\d{1,15}$/, 'must be a whole number').transform(Number)
 export const pageQuery = { cursor: z.string().max(500).optional(), limit: number.pipe(z.number().min(1).max(1_000)).optional() }

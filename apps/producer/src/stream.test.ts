@@ -1,11 +1,8 @@
 import { createClient } from '@pawl/client'
 import { Ledger, migrateLedger } from '@pawl/ledger'
-import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface, type Interface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freshDatabase, type FreshDatabase } from '../../../tests/setup/fixtures.ts'
+import { startProducerProcess, type Child } from './producer-child.testsuite.ts'
 import { ask, openProducer, type TestProducer } from './producer.testsuite.ts'
 
 const ndjson = { 'content-type': 'application/x-ndjson' }
@@ -13,35 +10,14 @@ const header = '{"agent":"stock","input":{"n":1},"labels":{"a":"b"}}'
 const line = (i: number): string => `{"key":"item-${i}","payload":{"n":${i},"text":"${'x'.repeat(500)}"}}`
 const lines = (n: number): string[] => [header, ...Array.from({ length: n }, (_, i) => line(i))]
 
-interface Child {
-  readonly url: string
-  readonly process: ChildProcess
-  maxRssMb(): Promise<number>
-}
-
 let database: FreshDatabase
 let ledger: Ledger
-const children: ChildProcess[] = []
-
-/** Less than what the long stream brings, so that a producer that keeps a request cannot pass; and little room to put collecting off, which RSS would show. */
-const heapMb = 96
+const children: Child[] = []
 
 async function startChild(): Promise<Child> {
-  const script = fileURLToPath(new URL('producer-process.testsuite.ts', import.meta.url))
-  const child = spawn(process.execPath, [`--max-old-space-size=${heapMb}`, '--max-semi-space-size=2', '--conditions=@pawl/source', '--import', 'tsx', script], {
-    stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, DATABASE_URL: database.url, PAWL_QUEUE: 'postgres', PAWL_PORT: '0', PAWL_LOG_LEVEL: 'silent', REDIS_URL: '', PAWL_TOKENS: '' },
-  })
+  const child = await startProducerProcess(database.url)
   children.push(child)
-  const output: Interface = createInterface({ input: child.stdout })
-  const said = output[Symbol.asyncIterator]()
-  const say = async (): Promise<string> => String((await said.next()).value)
-  return {
-    url: await say(), process: child,
-    async maxRssMb() {
-      child.stdin.write('\n')
-      return Number(await say()) / 1_024
-    },
-  }
+  return child
 }
 
 beforeAll(async () => {
@@ -50,7 +26,7 @@ beforeAll(async () => {
   await migrateLedger(ledger)
 })
 afterAll(async () => {
-  for (const child of children) if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
+  for (const child of children) await child.kill()
   await ledger.close()
   await database.drop()
 })
@@ -86,8 +62,7 @@ describe('a producer process', () => {
     }
     const broken = fetch(`${child.url}/v1/runs`, { method: 'POST', headers: { ...ndjson, 'idempotency-key': 'killed' }, body: ReadableStream.from(half()), duplex: 'half' } as RequestInit).then(() => 'answered', () => 'broken')
     await expect.poll(async () => (await items()) - before, { timeout: 20_000 }).toBeGreaterThanOrEqual(2_000)
-    child.process.kill('SIGKILL')
-    await once(child.process, 'exit')
+    await child.kill()
     letGo()
     expect(await broken).toBe('broken')
     const [left] = await ledger.query<{ run_id: string; status: string }>(`select k.run_id, r.status from pawl.run_keys k join pawl.runs r on r.id = k.run_id where k.key = 'killed'`)

@@ -1,8 +1,11 @@
-/** Who may call. A token is known by its SHA-256 only; its name is the actor in every event, its namespace bounds what it sees. */
+/**
+ * Who may call. A token is known by its SHA-256 only; its name is the actor in every event, its namespace bounds what it sees. What stands before people
+ * of its own (the dashboard) has the scope `delegate` and says with each request who asks; nobody else is taken at their word.
+ */
 import { PawlError } from '@pawl/core'
 import { createHash, timingSafeEqual } from 'node:crypto'
 
-export const SCOPES = ['read', 'run', 'operate'] as const
+export const SCOPES = ['read', 'run', 'operate', 'delegate'] as const
 export type Scope = (typeof SCOPES)[number]
 
 export interface Caller {
@@ -40,6 +43,18 @@ export function authenticate(tokens: readonly Token[], authorization: string | u
   for (const token of tokens) if (timingSafeEqual(token.sha256, given)) found = token
   if (found === undefined || authorization === undefined) throw new PawlError('UNAUTHENTICATED', 'This request needs a known token. Send "Authorization: Bearer <token>"; the operator lists its SHA-256 in PAWL_TOKENS.')
   return found
+}
+
+const actorPattern = /^[A-Za-z0-9._@-]{1,64}$/
+
+/** The caller, under the name that `Pawl-Actor` gives. Throws `FORBIDDEN` for a token without `delegate`, `BAD_ACTOR` for a name that is none. */
+export function actingFor(caller: Caller, actor: string | undefined): Caller {
+  if (actor === undefined) return caller
+  if (!caller.scopes.has('delegate')) {
+    throw new PawlError('FORBIDDEN', `The token "${caller.name}" has no scope "delegate", so it may not act for others. Leave Pawl-Actor away, or add the scope in PAWL_TOKENS.`, 'tell', { scope: 'delegate' })
+  }
+  if (!actorPattern.test(actor)) throw new PawlError('BAD_ACTOR', 'Pawl-Actor must be 1 to 64 characters of A-Z, a-z, 0-9, ".", "_", "@" and "-".')
+  return { ...caller, name: actor }
 }
 
 export function requireScope(caller: Caller, scope: Scope): void {

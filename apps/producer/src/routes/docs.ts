@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import type { App } from '../route.ts'
+import { documentPlain, type App } from '../route.ts'
 
 const assets: Readonly<Record<string, string>> = { 'swagger-ui.css': 'text/css', 'swagger-ui-bundle.js': 'text/javascript' }
 const policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'"
@@ -15,6 +15,8 @@ const start = "SwaggerUIBundle({ url: '/openapi.json', dom_id: '#api', validator
 
 export function addDocRoutes(app: App): void {
   app.openAPIRegistry.registerComponent('securitySchemes', 'token', { type: 'http', scheme: 'bearer', description: 'Listed in PAWL_TOKENS; none is needed on a loopback-only producer without tokens.' })
+  documentPlain(app, '/openapi.json', 'This document.', 'application/json')
+  documentPlain(app, '/docs', 'This document, to read and try.', 'text/html')
   let text: string | undefined
   app.get('/openapi.json', (c) => {
     text ??= JSON.stringify(app.getOpenAPI31Document({ openapi: '3.1.0', info: { title: 'Pawl', version: '1', description: 'Start resumable agent runs, watch them, and answer what waits for a person.' } }))

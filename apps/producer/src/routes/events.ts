@@ -17,7 +17,7 @@ export function addEventRoutes(app: App, services: Services): void {
   addRoute(app, services, {
     method: 'get', path: '/v1/runs/{run}/events', scope: 'read', summary: 'Events of a run: server-sent, resumable by Last-Event-ID; a list with Accept: application/json.',
     params: runParams, query: z.strictObject({ after: numberText.optional(), limit: pageQuery.limit }),
-    answer: { description: 'Events, oldest first.', type: 'text/event-stream', schema: eventSchema },
+    answer: { description: 'Events, oldest first.', type: 'text/event-stream', schema: eventSchema, also: { 'application/json': { schema: z.object({ entries: z.array(eventSchema) }) } } },
     handle: async ({ c, params, query, pawl }) => {
       if (c.req.header('accept')?.includes('application/json')) return c.json({ entries: await pawl.listEvents(params.run, query) })
       await pawl.getRun(params.run)

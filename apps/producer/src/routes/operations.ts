@@ -2,7 +2,7 @@
 import { countBacklog, countDoubts, countRuns } from '@pawl/ledger'
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
 import type { Services } from '../app.ts'
-import type { App } from '../route.ts'
+import { documentPlain, type App } from '../route.ts'
 import { authenticate, requireScope } from '../tokens.ts'
 
 export interface Metrics {
@@ -47,6 +47,9 @@ export function makeMetrics({ ledger }: Pick<Services, 'ledger'>): Metrics {
 }
 
 export function addOperationRoutes(app: App, services: Services, metrics: Metrics): void {
+  documentPlain(app, '/health', 'Alive: the process answers.', 'application/json')
+  documentPlain(app, '/ready', 'Ready: the ledger answers (200), or it does not (503).', 'application/json')
+  documentPlain(app, '/metrics', 'Prometheus metrics. With tokens: scope read.', 'text/plain')
   app.get('/health', (c) => c.json({ status: 'ok' }))
   app.get('/ready', async (c) => {
     const isReady = !services.closing.aborted && await services.ledger.query('select 1 as one').then(() => true, () => false)

@@ -1,26 +1,28 @@
 /** Starting runs and looking at them. */
 import { actionSchema, actionToWire, briefSchema, fromWire, itemSchema, itemToWire, pageSchema, runSchema, runToWire, startedSchema, type StartedRun } from '@pawl/client'
-import { ACTION_STATUSES, ITEM_KINDS, ITEM_STATUSES, PawlError, RUN_STATUSES } from '@pawl/core'
+import { ACTION_STATUSES, ITEM_KINDS, ITEM_STATUSES, RUN_STATUSES } from '@pawl/core'
 import { z } from 'zod'
 import type { Services } from '../app.ts'
+import { keyOf } from '../idempotency-key.ts'
 import { readJson } from '../read-json.ts'
 import { readRunStream } from '../read-lines.ts'
 import { addRoute, check, requireType, type App, type RouteCall } from '../route.ts'
+import { runsQuery, wantedOf } from '../runs-query.ts'
 import { numberText, pageQuery, runParams, startBody } from '../schemas.ts'
 
 export function addRunRoutes(app: App, services: Services): void {
   addRoute(app, services, {
-    method: 'post', path: '/v1/runs', scope: 'run', summary: 'Start a run. Send an Idempotency-Key, and a repeated request is the same run.',
+    method: 'post', path: '/v1/runs', scope: 'run', takesKey: true, summary: 'Start a run. Send an Idempotency-Key, and a repeated request is the same run.',
     bodies: { 'application/json': { schema: startBody }, 'application/x-ndjson': { schema: z.string() } },
-    answer: { description: 'The run is in the ledger: 201 when it is new, 200 when the key named it already.', schema: startedSchema },
+    answer: { status: 201, description: 'The run is in the ledger: 201 when it is new, 200 when the key named it already.', schema: startedSchema },
     handle: async (call) => startedResponse(await start(call)),
   })
   addRoute(app, services, {
-    method: 'get', path: '/v1/runs', scope: 'read', summary: 'Runs, newest first. `label` is name:value, or a JSON object of several.',
-    query: z.strictObject({ ...pageQuery, agent: z.string().optional(), status: z.enum(RUN_STATUSES).optional(), label: z.string().optional() }),
+    method: 'get', path: '/v1/runs', scope: 'read', summary: 'Runs, newest first. `status` and `label` may repeat; `label` is name:value, or a JSON object of several.',
+    query: z.strictObject({ ...pageQuery, ...runsQuery, status: z.union([z.enum(RUN_STATUSES), z.array(z.enum(RUN_STATUSES))]).optional() }),
     answer: { description: 'A page of runs.', schema: pageSchema(runSchema) },
-    handle: async ({ c, query: { label, ...filter }, pawl }) => {
-      const page = await pawl.listRuns({ ...filter, labels: labelsOf(label) })
+    handle: async ({ c, query, pawl }) => {
+      const page = await pawl.listRuns(wantedOf(query))
       return c.json({ ...page, entries: page.entries.map(runToWire) })
     },
   })
@@ -76,25 +78,3 @@ async function start({ c, pawl }: RouteCall<unknown, unknown, unknown>): Promise
 
 const startedResponse = (started: StartedRun): Response =>
   Response.json(started, { status: started.isNew ? 201 : 200, headers: { location: `/v1/runs/${started.id}` } })
-
-/** Header values are bytes to Node; a key that is UTF-8 is read as such. */
-function keyOf(header: string | undefined): string | undefined {
-  if (header === undefined) return undefined
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(header, 'latin1'))
-  } catch {
-    return header
-  }
-}
-
-function labelsOf(text: string | undefined): Record<string, string> | undefined {
-  if (text === undefined) return undefined
-  try {
-    if (text.startsWith('{')) return z.record(z.string(), z.string()).parse(JSON.parse(text))
-  } catch {
-    throw new PawlError('BAD_LABELS', 'label must be name:value, or a JSON object of texts.')
-  }
-  const at = text.indexOf(':')
-  if (at < 1) throw new PawlError('BAD_LABELS', 'label must be name:value, or a JSON object of texts.')
-  return { [text.slice(0, at)]: text.slice(at + 1) }
-}

@@ -1,0 +1,71 @@
+/** A big run leaves a producer in flat memory, at the reader's pace, and is never taken for whole when it is not. */
+import { createClient } from '@pawl/client'
+import { Ledger, migrateLedger } from '@pawl/ledger'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freshDatabase, type FreshDatabase } from '../../../tests/setup/fixtures.ts'
+import { startProducerProcess, type Child } from './producer-child.testsuite.ts'
+
+const items = 20_000
+let database: FreshDatabase
+let ledger: Ledger
+let child: Child
+let runId = ''
+
+beforeAll(async () => {
+  database = await freshDatabase()
+  ledger = new Ledger({ url: database.url })
+  await migrateLedger(ledger)
+  child = await startProducerProcess(database.url)
+  runId = (await createClient({ url: child.url }).startRun('stock', null, { items: [] })).id
+  // 120 MB of payloads, more than the producer may keep.
+  await ledger.query(`insert into pawl.items (run_id, seq, kind, key, payload, status) select $1, n, 'work', 'item-' || n, to_json(rpad(n || ' ', 6000, 'x'))::text, 'done' from generate_series(100, $2::integer + 99) as n`, [runId, items])
+  await ledger.query(`insert into pawl.actions (run_id, item_seq, key, tool, tool_version, effect, status, epoch, args, args_digest, timeout_ms, settle_ms)
+    select $1, n, 'key-' || n, 't', '1', 'idempotent', 'committed', 1, '{}', 'd', 1, 1 from generate_series(100, $2::integer + 99) as n`, [runId, items])
+}, 60_000)
+afterAll(async () => {
+  await child.kill()
+  await ledger.close()
+  await database.drop()
+})
+
+/** Reads a little and then nothing, as a stranger on a bad line does; true once the producer has stopped sending. */
+async function halfReader(url: URL): Promise<{ received: () => number; close: () => void }> {
+  const socket = connect(Number(url.port), url.hostname)
+  let bytes = 0
+  socket.on('error', () => undefined)
+  socket.write(`GET /v1/runs/${runId}/export HTTP/1.1\r\nHost: ${url.host}\r\n\r\n`)
+  const [head] = await once(socket, 'data') as [Buffer]
+  bytes += head.length
+  socket.pause()
+  return { received: () => bytes, close: () => socket.destroy() }
+}
+
+test('20,000 items of 6 kB each are exported whole, in flat memory, with ten readers beside that have stopped reading', async () => {
+  const before = await child.maxRssMb()
+  const stuck = await Promise.all(Array.from({ length: 10 }, () => halfReader(new URL(child.url))))
+  const counts: Record<string, number> = {}
+  const seen = new Set<string>()
+  for await (const line of createClient({ url: child.url }).exportRun(runId)) {
+    counts[line.kind] = (counts[line.kind] ?? 0) + 1
+    if (line.kind === 'item') seen.add(line.item.key)
+    if (line.kind === 'end') expect(line.counts).toMatchObject({ run: 1, item: items, action: items })
+  }
+  expect(counts).toMatchObject({ run: 1, item: items, action: items, end: 1 })
+  expect(seen.size).toBe(items)
+  // One page and one chunk for each reader, not the run.
+  expect(await child.maxRssMb() - before).toBeLessThan(150)
+  for (const reader of stuck) reader.close()
+}, 120_000)
+
+test('an export whose producer dies is refused as cut, never taken for whole', async () => {
+  const second = await startProducerProcess(database.url)
+  const lines = createClient({ url: second.url }).exportRun(runId)
+  let n = 0
+  const reading = (async () => {
+    for await (const _ of lines) if (++n === 1_000) await second.kill()
+  })()
+  await expect(reading).rejects.toMatchObject({ code: 'EXPORT_CUT' })
+  expect(n).toBeLessThan(2 * items)
+}, 60_000)
