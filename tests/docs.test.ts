@@ -4,6 +4,9 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { startProducer } from '../apps/producer/src/index.ts'
+import { createClient, type PawlClient } from '../packages/client/src/index.ts'
 import { encode, newRunId } from '../packages/core/src/index.ts'
 import { dispatchRun, Harness, type AnyAgent } from '../packages/harness/src/index.ts'
 import { Ledger, migrateLedger, readIdentity, readRun, startRun } from '../packages/ledger/src/index.ts'
@@ -40,18 +43,29 @@ afterAll(async () => {
   rmSync(scratch, { recursive: true, force: true })
 })
 
-test('every TypeScript snippet of the docs loads, and the README\'s agent does its run', async () => {
-  const agents: AnyAgent[] = []
+/** What each page's snippets export, imported as a user would. */
+async function loadSnippets(): Promise<Map<string, Record<string, unknown>>> {
+  const found = new Map<string, Record<string, unknown>>()
   for (const page of pages) {
     for (const [i, code] of fences(page, 'ts').entries()) {
       const path = join(scratch, `${page.replaceAll(/[^a-z]/gi, '-')}-${i}.ts`)
       writeFileSync(path, code)
-      const module = (await import(pathToFileURL(path).href)) as Record<string, unknown>
-      agents.push(...Object.values(module).filter((value): value is AnyAgent => (value as { kind?: unknown } | undefined)?.kind === 'pawl.agent'))
+      found.set(page, { ...found.get(page), ...(await import(pathToFileURL(path).href)) as Record<string, unknown> })
     }
   }
+  return found
+}
+
+const isAgent = (value: unknown): value is AnyAgent => (value as { kind?: unknown } | undefined)?.kind === 'pawl.agent'
+async function greetingAgent(): Promise<AnyAgent> {
+  const agents = [...(await loadSnippets()).values()].flatMap((snippets) => Object.values(snippets)).filter(isAgent)
   const agent = agents.find((one) => one.name === 'greeting')
   if (!agent) throw new Error('the README shows no agent "greeting"')
+  return agent
+}
+
+test('every TypeScript snippet of the docs loads, and the README\'s agent does its run', async () => {
+  const agent = await greetingAgent()
   const harness = await Harness.start({ ledger, queue, agents: [agent], concurrency: 5, roles: ['items', 'splits'], log: () => {} })
   const id = newRunId()
   await startRun(ledger, {
@@ -62,6 +76,47 @@ test('every TypeScript snippet of the docs loads, and the README\'s agent does i
   await expect.poll(async () => (await readRun(ledger, id))?.status, { timeout: 25_000 }).toBe('completed')
   await harness.stop()
 })
+
+const httpPage = z.object({
+  startAndFollow: z.custom<(pawl: PawlClient) => Promise<string>>(), allRuns: z.custom<(pawl: PawlClient) => AsyncIterable<{ id: string }>>(),
+  cancelAll: z.custom<(pawl: PawlClient) => Promise<{ done: number; failed: number }>>(), countLines: z.custom<(pawl: PawlClient, runId: string) => Promise<number>>(),
+}).loose()
+
+test('what docs/http.md shows does what it says: over HTTP and, the same, on the ledger itself', async () => {
+  const agent = await greetingAgent()
+  const { startAndFollow, allRuns, cancelAll, countLines } = httpPage.parse((await loadSnippets()).get('docs/http.md'))
+  const producer = await startProducer({ agents: [agent], env: { DATABASE_URL: database.url, PAWL_QUEUE: 'postgres', PAWL_PORT: '0', PAWL_LOG_LEVEL: 'silent' } })
+  const harness = await Harness.start({ ledger, queue, agents: [agent], concurrency: 5, roles: ['items'], log: () => {} })
+  try {
+    for (const [namespace, pawl] of [['default', createClient({ url: producer.url })], ['docs', createClient({ ledger, agents: [agent], namespace: 'docs', dispatch: (runId) => dispatchRun({ ledger, queue, ledgerId }, runId) })]] as const) {
+      expect(await startAndFollow(pawl)).toMatch(/^(running|finalizing|completed)$/)
+      const [done] = (await pawl.listRuns({ search: 'order-77' })).entries
+      expect(done).toMatchObject({ namespace, labels: { team: 'red', order: '77' } })
+      await expect.poll(async () => (await pawl.getRun(done?.id ?? '')).status, { timeout: 25_000 }).toBe('completed')
+      const paused: string[] = []
+      for (let i = 0; i < 4; i++) {
+        paused.push((await pawl.startRun('greeting', { names: ['x'] }, { items: [{ key: 'x', payload: { name: 'x' } }], labels: { team: 'red' } })).id)
+        await pawl.pause(paused[i] ?? '').catch(() => undefined)
+      }
+      const seen: string[] = []
+      for await (const run of allRuns(pawl)) seen.push(run.id)
+      expect(seen).toEqual([...paused.toReversed(), done?.id])
+      const live = (await pawl.countRuns({ labels: { team: 'red' } })).byStatus.running ?? 0
+      expect(await cancelAll(pawl)).toEqual({ done: live, failed: 0 })
+      const lines = await countLines(pawl, done?.id ?? '')
+      expect(lines).toBeGreaterThanOrEqual(1 + 3 + 2 + 3)
+    }
+    for (const request of fences('docs/http.md', 'http').flatMap((text) => text.trim().split('\n'))) {
+      const [method, path] = request.split(' ')
+      const answer = await fetch(`${producer.url}${path ?? ''}`, { method: method ?? '' })
+      expect([request, answer.status]).toEqual([request, 200])
+      expect(Object.keys(await answer.json() as object).length).toBeGreaterThan(1)
+    }
+  } finally {
+    await harness.stop()
+    await producer.close()
+  }
+}, 90_000)
 
 test('every command the docs show exists', () => {
   const scripts = Object.keys((JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }).scripts)
