@@ -10,6 +10,7 @@ import type { Server } from 'node:http'
 import pino, { type Logger } from 'pino'
 import { z } from 'zod'
 import { createApp } from './app.ts'
+import { EndedSessions } from './auth/ended-sessions.ts'
 import { OneTimeLink } from './auth/one-time-link.ts'
 import { createSeal } from './auth/seal.ts'
 import { openBoards } from './board/boards.ts'
@@ -43,7 +44,7 @@ export async function startDashboard(variables: NodeJS.ProcessEnv, options: Dash
   const place = placeOf(env.PAWL_DASHBOARD_URL)
   const boards = await openBoards({ queue, base: place.base, log })
   const pawl = createClient({ url: env.PAWL_PRODUCER_URL, token: env.PAWL_PRODUCER_TOKEN, timeoutMs: 15_000 })
-  const server = createAdaptorServer({ fetch: (request, bindings) => app.fetch(withoutBase(request, place.base), bindings), serverOptions: { requestTimeout: 30_000, headersTimeout: 10_000 } }) as Server
+  const server = createAdaptorServer({ fetch: (request, bindings) => app.fetch(withoutBase(request, place.base), bindings), serverOptions: { requestTimeout: 30_000, headersTimeout: 10_000, connectionsCheckingInterval: 1_000 } }) as Server
   const closing = new AbortController()
   const close = async (): Promise<void> => {
     closing.abort()
@@ -63,7 +64,7 @@ export async function startDashboard(variables: NodeJS.ProcessEnv, options: Dash
   const app = createApp({
     pawl, boards, ledgerId, link, place, host: env.PAWL_HOST, log, version, closing: closing.signal,
     producer: { url: env.PAWL_PRODUCER_URL, token: env.PAWL_PRODUCER_TOKEN },
-    rules: { seal: createSeal(env.PAWL_SESSION_SECRET ?? randomBytes(32).toString('hex')), users: env.PAWL_DASHBOARD_USERS, isSecure: place.isSecure, cookieName: `pawl_${port}` },
+    rules: { seal: createSeal(env.PAWL_SESSION_SECRET ?? randomBytes(32).toString('hex')), users: env.PAWL_DASHBOARD_USERS, ended: new EndedSessions(), isSecure: place.isSecure, cookieName: `pawl_${port}` },
     isReady: () => queue.names().then(() => true, () => false),
   })
   log.info({ url, users: env.PAWL_DASHBOARD_USERS.length, queue: queue.backend }, 'listening')

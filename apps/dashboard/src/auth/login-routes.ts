@@ -56,13 +56,13 @@ export function loginRoutes({ rules, place, link, log }: LoginParts): Hono<PageE
       return await show(c, 200, 'A new link was printed in the terminal the dashboard runs in.', next)
     }
     const address = getConnInfo(c).remote.address ?? ''
-    if (!attempts.isAllowed(address)) return await show(c, 429, 'Too many wrong passwords. Wait a minute.', next)
+    if (!attempts.take(address)) return await show(c, 429, 'Too many wrong passwords. Wait a minute.', next)
     const user = rules.users.find(({ name }) => name === fields['name'])
     if (!(await checkPassword(fields['password']?.slice(0, 1_000) ?? '', user?.passwordHash)) || user === undefined) {
-      attempts.addWrong(address)
       log.warn({ address }, 'a login was refused')
       return await show(c, 401, 'Name or password is wrong.', next)
     }
+    attempts.giveBack(address)
     startSession(c, rules, user)
     log.info({ user: user.name }, 'logged in')
     return c.redirect(place.base + next, 303)

@@ -7,6 +7,7 @@ import type { Context } from 'hono'
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
+import type { EndedSessions } from './ended-sessions.ts'
 import type { Seal } from './seal.ts'
 import type { Role, User } from './users.ts'
 
@@ -20,6 +21,7 @@ export interface Session {
 export interface SessionRules {
   readonly seal: Seal
   readonly users: readonly User[]
+  readonly ended: EndedSessions
   /** Only over https: browsers then send it nowhere else. */
   readonly isSecure: boolean
   /** Browsers keep cookies by host, not by port: two dashboards on one machine must not share one. */
@@ -40,16 +42,20 @@ export function startSession(c: Context, rules: SessionRules, user: User | undef
 }
 
 export function readSession(c: Context, rules: SessionRules): Session | undefined {
-  const parsed = cookieValue.safeParse(rules.seal.open('session', getCookie(c, rules.cookieName)))
-  if (!parsed.success || parsed.data.until < Date.now()) return undefined
-  const { name, id, proof } = parsed.data
+  const value = valueOf(c, rules)
+  if (value === undefined || value.until < Date.now() || rules.ended.has(value.id)) return undefined
+  const { name, id, proof } = value
   const csrf = rules.seal.token('csrf', id)
   if (rules.users.length === 0) return proof === 'link' ? { ...localPerson, csrf } : undefined
   const user = rules.users.find((each) => each.name === name)
   return user !== undefined && proof === proofOf(user) ? { name, role: user.role, csrf } : undefined
 }
 
+const valueOf = (c: Context, rules: SessionRules) => cookieValue.safeParse(rules.seal.open('session', getCookie(c, rules.cookieName))).data
+
 export function endSession(c: Context, rules: SessionRules): void {
+  const value = valueOf(c, rules)
+  if (value !== undefined) rules.ended.add(value.id, value.until)
   deleteCookie(c, rules.cookieName, cookieOptions(rules))
 }
 
