@@ -43,8 +43,8 @@ export async function startProducer(options: ProducerOptions): Promise<RunningPr
     queues: () => countQueues(connections.queue),
     onDispatchError: (error, runId) => log.warn({ run: runId }, `not rung for; the sweep will: ${error instanceof Error ? error.message : String(error)}`),
   })
-  // Streams may take long, so no limit on a whole request: bodies have their own deadlines (`read-json.ts`).
-  const server = createAdaptorServer({ fetch: app.fetch, serverOptions: { requestTimeout: 0, headersTimeout: 10_000 } }) as Server
+  // Streams may take long, so no limit on a whole request: bodies have their own deadlines (`read-json.ts`). Node looks for late headers every 30 s unless told.
+  const server = createAdaptorServer({ fetch: app.fetch, serverOptions: { requestTimeout: 0, headersTimeout: 10_000, connectionsCheckingInterval: 1_000 } }) as Server
   try {
     const port = await listen(server, env.PAWL_HOST, env.PAWL_PORT)
     const splitting = await startSplitting({ ...connections, agents: config.agents, log })

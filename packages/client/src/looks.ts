@@ -27,7 +27,9 @@ export async function failures(parts: Parts, runId: string): Promise<Failures> {
 
 export async function pace(parts: Parts, runId: string, { minutes = 60 }: { minutes?: number | undefined }): Promise<Pace> {
   if (!Number.isInteger(minutes) || minutes < 1 || minutes > mostMinutes) throw new PawlError('BAD_MINUTES', `minutes must be a whole number from 1 to ${mostMinutes}.`)
-  const [run, view] = await Promise.all([getRun(parts.ledger, runId, parts.namespace), readPace(parts.ledger, runId, minutes)])
+  // One after the other: what a run of others would take to read must not be told by the time a refusal takes.
+  const run = await getRun(parts.ledger, runId, parts.namespace)
+  const view = run === undefined ? undefined : await readPace(parts.ledger, runId, minutes)
   if (run === undefined || view === undefined) throw unknownRun(runId)
   const moves = !run.paused && run.status === 'running' && view.recent > 0 && view.left > 0
   return { perMinute: view.perMinute.map((minute) => ({ ...minute })), etaMs: moves ? Math.round((view.left / view.recent) * view.recentMs) : null }
