@@ -1,12 +1,12 @@
 /**
- * Paths that cannot leave the root. Names are checked first; then the parent folder is opened, its real path is compared
- * with the root's, and the file is reached *through that open folder* (on Linux by `/proc/self/fd`), so that a folder
- * swapped for a symbolic link between check and use leads nowhere. The last name is never followed if it is a link, and
+ * Paths that cannot leave the root. Names are checked first; then the folders are opened one after the other, none of them
+ * a link, each *through the one before it* (on Linux by `/proc/self/fd`), and the file through the last: a folder swapped
+ * for a symbolic link at any moment leads nowhere. The last name is never followed if it is a link, and
  * only regular files are read or replaced.
  */
 import { constants } from 'node:fs'
-import { lstat, mkdir, open, realpath, type FileHandle } from 'node:fs/promises'
-import { dirname, join, sep } from 'node:path'
+import { mkdir, open, realpath, type FileHandle } from 'node:fs/promises'
+import { join } from 'node:path'
 import { NotApplied } from '@pawl/core'
 import { z } from 'zod'
 
@@ -33,32 +33,47 @@ export async function inJail<T>(root: string, path: string, create: boolean, wor
   const realRoot = await realpath(root).catch((cause: unknown) => {
     throw new NotApplied(`the root ${root} does not exist.`, { cause })
   })
-  const parent = join(realRoot, dirname(path))
-  if (create) await makeFolders(realRoot, dirname(path))
-  const folder = await open(parent, constants.O_RDONLY | constants.O_DIRECTORY).catch((cause: unknown) => {
-    throw new NotApplied(`there is no folder "${dirname(path)}".`, { cause })
-  })
+  const at = path.lastIndexOf('/')
+  const { folder, through } = await openParent(realRoot, at === -1 ? [] : path.slice(0, at).split('/'), create)
   try {
-    const base = process.platform === 'linux' ? `/proc/self/fd/${folder.fd}` : parent
-    if ((await realpath(base)) !== parent) throw new NotApplied(`"${path}" lies beyond a symbolic link.`)
-    return await work({ path: join(base, path.slice(path.lastIndexOf('/') + 1)), folder })
+    return await work({ path: join(through, path.slice(at + 1)), folder })
   } finally {
     await folder.close()
   }
 }
 
-/** One level at a time, so that a link on the way is seen before anything is made behind it. */
-async function makeFolders(realRoot: string, relative: string): Promise<void> {
-  if (relative === '.') return
-  let at = realRoot
-  for (const segment of relative.split('/')) {
-    at = `${at}${sep}${segment}`
-    await mkdir(at).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error
-    })
-    const entry = await lstat(at)
-    if (!entry.isDirectory()) throw new NotApplied(`"${relative}" is not a folder, or lies beyond a symbolic link.`)
+interface OpenFolder {
+  readonly folder: FileHandle
+  /** Leads to this very folder, whatever has its name by now. */
+  readonly through: string
+}
+
+/** One level at a time, each name looked up (and made) in the folder that was opened before it: a link on the way is never followed, not even by what is made. */
+async function openParent(realRoot: string, segments: readonly string[], create: boolean): Promise<OpenFolder> {
+  let here = await openFolder(realRoot, realRoot)
+  for (const [i, segment] of segments.entries()) {
+    const { folder } = here
+    const name = segments.slice(0, i + 1).join('/')
+    try {
+      const next = join(here.through, segment)
+      if (create) await mkdir(next).catch((error: NodeJS.ErrnoException) => { if (error.code !== 'EEXIST') throw error })
+      here = await openFolder(next, join(realRoot, name), name)
+    } finally {
+      await folder.close()
+    }
   }
+  return here
+}
+
+async function openFolder(path: string, named: string, name = '.'): Promise<OpenFolder> {
+  const folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW).catch((cause: NodeJS.ErrnoException) => {
+    throw new NotApplied(cause.code === 'ENOENT' ? `there is no folder "${name}".` : `"${name}" is not a folder, or is a symbolic link.`, { cause })
+  })
+  if (process.platform === 'linux') return { folder, through: `/proc/self/fd/${folder.fd}` }
+  // Elsewhere a folder is reached by its name again; that the name still leads here is looked at once.
+  if ((await realpath(named)) === named) return { folder, through: named }
+  await folder.close()
+  throw new NotApplied(`"${name}" lies beyond a symbolic link.`)
 }
 
 /** The content of a regular file, or undefined where there is none. Links and devices are refused. */

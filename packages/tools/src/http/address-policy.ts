@@ -18,9 +18,13 @@ export class AddressRefused extends Error {
 /** Public unicast addresses that answer from inside a cloud: Azure's wire server. */
 const insidePublicRanges = new Set(['168.63.129.16'])
 
+/** All of IPv6 that is given out for the public. Outside it lie IPv4 addresses in old disguises (`::127.0.0.1`), which count as unicast. */
+const publicIpv6 = ipaddr.IPv6.parseCIDR('2000::/3')
+
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false
   const parsed = ipaddr.process(address)
+  if (parsed instanceof ipaddr.IPv6 && !parsed.match(publicIpv6)) return false
   return parsed.range() === 'unicast' && !insidePublicRanges.has(parsed.toString())
 }
 
