@@ -84,7 +84,8 @@ async function finish(attempt: Attempt, outcome: KindOutcome): Promise<Verdict> 
 async function fail(attempt: Attempt, thrown: unknown): Promise<Verdict> {
   const error = recordError(thrown)
   if (isLedgerAway(thrown)) return await endParked(attempt, { kind: 'interrupted' })
-  attempt.parts.log('warn', `item failed: ${error.message}`, attempt.place)
+  // Its message may hold what the agent had in hand; the ledger keeps it for those who may look, a log is read by others.
+  attempt.parts.log('warn', `item failed: ${error.name}${error.code === undefined ? '' : ` (${error.code})`}; the item has the message`, attempt.place)
   return await endParked(attempt, { kind: 'failure', error })
 }
 

@@ -1,5 +1,5 @@
 /** What a job carries, checked when it arrives: anybody can add a job to a store, and old code leaves old jobs behind. */
-import { jobId, limits, PawlError } from '@pawl/core'
+import { jobId, limits, PawlError, visibleText } from '@pawl/core'
 import type { BulkJobOptions } from 'bullmq'
 import { z } from 'zod'
 import type { Doorbell, Ring } from './port.ts'
@@ -28,7 +28,7 @@ export const jobOptions = { attempts: 1, removeOnComplete: kept, removeOnFail: k
 export function jobOf(ring: Ring): { name: string; data: Doorbell; opts: BulkJobOptions } {
   const { ledgerId, runId, seq, generation } = ring
   return {
-    name: ring.title.slice(0, longestTitle) || `item ${seq}`,
+    name: visibleText(ring.title).slice(0, longestTitle) || `item ${seq}`,
     data: { ledgerId, runId, seq, generation },
     opts: { ...jobOptions, jobId: jobId(runId, seq, generation), lifo: ring.first },
   }
