@@ -28,6 +28,8 @@ export interface ModelServerOptions {
   readonly decide: Policy
   /** Appended to; a server on the same file counts on. Default: kept in memory. */
   readonly logFile?: string
+  /** A model that was talked into something calls what nobody offered it. Default: such a policy is a mistake, and said. */
+  readonly callsUnoffered?: boolean
   /** Then required, by the header of the API in question. */
   readonly apiKey?: string
   /** 0, the default: any free port of 127.0.0.1. */
@@ -123,7 +125,7 @@ class Model {
     const decision = await this.#decide(read, note)
     const offered = new Set(read.conversation.tools)
     const missing = decision.calls?.find((call) => !offered.has(call.name))
-    if (missing !== undefined) {
+    if (missing !== undefined && this.options.callsUnoffered !== true) {
       this.#note(note, { outcome: 'policy failed', why: `calls ${missing.name}, which is not offered` })
       return reply(response, 500, api.error(500, 'api_error', `The policy calls ${missing.name}, which is not offered.`))
     }
