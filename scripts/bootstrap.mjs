@@ -3,7 +3,7 @@
  * From a fresh clone to a running command, with nothing but Node, npm and git: installs when the lockfile changed,
  * builds when sources changed, then hands over. Only Node's own modules here: it runs before anything is installed.
  *
- *   node scripts/bootstrap.mjs demo|test|check|build [arguments of the command…]
+ *   node scripts/bootstrap.mjs demo|test|security|check|build [arguments of the command…]
  */
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -21,6 +21,7 @@ const [verb = '', ...args] = process.argv.slice(2)
 const commands = {
   demo: [[process.execPath, 'packages/pawl/dist/main.js', 'demo', ...args]],
   test: [[process.execPath, 'node_modules/vitest/vitest.mjs', 'run', ...args]],
+  security: [[process.execPath, 'node_modules/vitest/vitest.mjs', 'run', '--config', 'vitest.security.config.ts', ...args]],
   check: [[npm, 'run', '--silent', 'lint'], [npm, 'run', '--silent', 'types'], [process.execPath, 'node_modules/vitest/vitest.mjs', 'run', ...args]],
   build: [],
 }

@@ -2,6 +2,8 @@
  * Known ways to break the promise, each as an exact edit, with the one claim that must go red. A name is what the product would then do;
  * `breaks` is what that would cost. Edits are texts, so that a change of the code they concern is noticed: then the mutant has to be written anew.
  */
+import { securityMutants } from './security.mjs'
+
 const ledger = 'packages/ledger/src'
 const sql = 'packages/ledger/sql'
 const harness = 'packages/harness/src'
@@ -212,4 +214,5 @@ export const mutants = [
     edits: [edit(`${sql}/claim-items.sql`, 'why := pawl.unserved_because(r, it, p_builds);', 'why := null;')],
     test: at(`${harness}/versions.test.ts`, 'a build whose tool changed and that did not keep the older one'),
   },
+  ...securityMutants,
 ]

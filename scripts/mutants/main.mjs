@@ -6,6 +6,8 @@
  *
  *   npm run mutants [-- --only NAME[,NAME…]] [--json] [--list]
  *
+ * NAME is a mutant's, a test file's whose mutants are meant, or `security` for all guards of `security.mjs`.
+ *
  * Prints {"caught","total","by":{mutant: test file}} last; exits 0 only if all are caught.
  */
 import { parseArgs } from 'node:util'
@@ -87,10 +89,11 @@ function describe({ exitCode, timedOut, failed, passed }) {
 function choose(only) {
   if (only === undefined) return mutants
   const names = only.split(',').map((name) => name.trim())
-  const unknown = names.filter((name) => !mutants.some((mutant) => mutant.name === name))
+  const isNamed = (mutant, name) => [mutant.name, mutant.group, mutant.test.file].includes(name)
+  const unknown = names.filter((name) => !mutants.some((mutant) => isNamed(mutant, name)))
   if (unknown.length > 0) {
     console.error(`No mutant named ${unknown.join(', ')}. There are: ${mutants.map((mutant) => mutant.name).join(', ')}`)
     process.exit(2)
   }
-  return mutants.filter((mutant) => names.includes(mutant.name))
+  return mutants.filter((mutant) => names.some((name) => isNamed(mutant, name)))
 }

@@ -11,7 +11,8 @@ export async function runTests(scratch, file, claims) {
   rmSync(report, { force: true })
   const pattern = claims.map((claim) => claim.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')).join('|')
   const env = { ...process.env, PAWL_TEST_DATABASE_URL: scratch.databaseUrl, PAWL_TEST_FSYNC: 'off', FORCE_COLOR: '0' }
-  const args = ['node_modules/vitest/vitest.mjs', 'run', file, '--bail', '1', '-t', pattern, '--reporter=json', `--outputFile=${report}`]
+  const config = file.endsWith('.security.ts') ? ['--config', 'vitest.security.config.ts'] : []
+  const args = ['node_modules/vitest/vitest.mjs', 'run', ...config, file, '--bail', '1', '-t', pattern, '--reporter=json', `--outputFile=${report}`]
   const { exitCode, timedOut, output } = await run(process.execPath, args, { cwd: scratch.folder, env })
   return { exitCode, timedOut, output, ...readReport(report) }
 }
