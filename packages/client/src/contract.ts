@@ -6,7 +6,7 @@ import type { BudgetRequest } from './set-budget.ts'
 import type { Action, ApprovalDecision, BriefView, InboxItem, Item, Preview, Question, RepinAnswer, RepinPreview, Run, RunEvent, StartedRun, VerbAnswer } from './wire.ts'
 import type { Bulk, BulkStarted } from './wire-bulk.ts'
 import type { ExportLine } from './wire-export.ts'
-import type { Attempts, Failures, Fleet, Pace, RunCounts, Squares, Tools, Turns } from './wire-looks.ts'
+import type { Attempts, Failures, Fleet, Pace, RunCounts, Spent, Squares, Tools, Turns } from './wire-looks.ts'
 
 export interface ItemSeed<P = unknown> {
   /** Unique in its run, 1 to 300 characters. */
@@ -172,6 +172,8 @@ export interface PawlClient {
   squares(runId: string): Promise<Squares>
   /** Failed and blocked items, grouped by why. */
   failures(runId: string): Promise<Failures>
+  /** What its models took so far. */
+  spent(runId: string): Promise<Spent>
   /** Of the last `minutes` (1 to 1,440, default 60). */
   pace(runId: string, options?: { minutes?: number | undefined }): Promise<Pace>
   /** Values over 64 kB are left out of lists. */

@@ -9,7 +9,7 @@ import type { PawlClient, QueueLoad, StartOptions } from './contract.ts'
 import { actionOf, inboxOf, itemOf, runOf } from './from-ledger.ts'
 import { bulk, bulkStatus, carryOutBulks } from './bulk.ts'
 import { exportRun } from './export-run.ts'
-import { attempts, countRuns, failures, fleet, pace, squares, tools, turns } from './looks.ts'
+import { attempts, countRuns, failures, fleet, pace, spent, squares, tools, turns } from './looks.ts'
 import { defaultStreamAliveMs, namespacePattern, requireRun, unknownItem, unknownRun, type Parts } from './parts.ts'
 import { repin } from './repin.ts'
 import { cancel, compensate, pause, resume } from './run-verbs.ts'
@@ -81,6 +81,7 @@ export function createDirectClient(options: DirectOptions): PawlClient {
     squares: (runId) => squares(parts, runId),
     failures: (runId) => failures(parts, runId),
     pace: (runId, given = {}) => pace(parts, runId, given),
+    spent: (runId) => spent(parts, runId),
     async listItems(runId, filter = {}) {
       await requireRun(parts, runId)
       const page = await listItems(ledger, runId, filter)

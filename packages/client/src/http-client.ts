@@ -8,7 +8,7 @@ import { actionSchema, approvalDecisionSchema, briefSchema, eventSchema, inboxSc
 import { readExport } from './read-export.ts'
 import type { ExportLine } from './wire-export.ts'
 import { bulkSchema, bulkStartedSchema } from './wire-bulk.ts'
-import { attemptsSchema, failuresSchema, fleetSchema, paceSchema, runCountsSchema, squaresSchema, toolsSchema, turnsSchema } from './wire-looks.ts'
+import { attemptsSchema, failuresSchema, fleetSchema, paceSchema, runCountsSchema, spentSchema, squaresSchema, toolsSchema, turnsSchema } from './wire-looks.ts'
 import { watchRun } from './watch-run.ts'
 
 export interface HttpOptions {
@@ -54,6 +54,7 @@ export function createHttpClient(options: HttpOptions): PawlClient {
     squares: (runId) => ask(squaresSchema, 'GET', `${run(runId)}/squares`),
     failures: (runId) => ask(failuresSchema, 'GET', `${run(runId)}/failures`),
     pace: (runId, given) => ask(paceSchema, 'GET', `${run(runId)}/pace`, { query: given }),
+    spent: (runId) => ask(spentSchema, 'GET', `${run(runId)}/spent`),
     listItems: (runId, filter) => ask(pageSchema(itemSchema), 'GET', `${run(runId)}/items`, { query: filter }),
     getItem: (runId, seq) => ask(itemSchema, 'GET', `${run(runId)}/items/${seq}`),
     attempts: (runId, seq) => ask(attemptsSchema, 'GET', `${run(runId)}/items/${seq}/attempts`),

@@ -14,8 +14,8 @@ export {
   startedSchema, verbAnswerSchema, type Action, type Approval, type ApprovalDecision, type BriefView, type InboxItem, type Item, type Preview, type Question, type RepinAnswer, type RepinPreview, type Run, type RunEvent, type StartedRun, type VerbAnswer,
 } from './wire.ts'
 export {
-  attemptsSchema, failuresSchema, fleetSchema, paceSchema, runCountsSchema, squaresSchema, toolsSchema, turnsSchema, turnsToWire,
-  type Attempts, type Failures, type Fleet, type Pace, type RunCounts, type Squares, type Tools, type Turns,
+  attemptsSchema, failuresSchema, fleetSchema, paceSchema, runCountsSchema, spentSchema, squaresSchema, toolsSchema, turnsSchema, turnsToWire,
+  type Attempts, type Failures, type Fleet, type Pace, type RunCounts, type Spent, type Squares, type Tools, type Turns,
 } from './wire-looks.ts'
 export { bulkSchema, bulkStartedSchema, bulkVerbs, type Bulk, type BulkStarted } from './wire-bulk.ts'
 export { exportLineSchema, exportLineToWire, type ExportLine } from './wire-export.ts'

@@ -1,10 +1,10 @@
 /** The direct client's looks at a run from above, at its items' attempts and turns, and at the fleet. They lock nothing and change nothing. */
 import { decode, limits, PawlError } from '@pawl/core'
-import { countDoubts, countInbox, countRunsByStatus, getItem, getRun, listAttempts, listTurns, readFailures, readFleet, readPace, readSquares } from '@pawl/ledger'
+import { countDoubts, countInbox, countRunsByStatus, getItem, getRun, listAttempts, listTurns, readFailures, readFleet, readPace, readSpent, readSquares } from '@pawl/ledger'
 import { currentTools, modelPinsOf, type AnyTool } from '@pawl/tools'
 import type { QueueLoad, RunsFilter } from './contract.ts'
 import { requireRun, unknownItem, unknownRun, type Parts } from './parts.ts'
-import type { Attempts, Failures, Fleet, Pace, RunCounts, Squares, Tools, Turns } from './wire-looks.ts'
+import type { Attempts, Failures, Fleet, Pace, RunCounts, Spent, Squares, Tools, Turns } from './wire-looks.ts'
 
 const mostWaiting = 1_000
 const mostMinutes = 1_440
@@ -33,6 +33,12 @@ export async function pace(parts: Parts, runId: string, { minutes = 60 }: { minu
   if (run === undefined || view === undefined) throw unknownRun(runId)
   const moves = !run.paused && run.status === 'running' && view.recent > 0 && view.left > 0
   return { perMinute: view.perMinute.map((minute) => ({ ...minute })), etaMs: moves ? Math.round((view.left / view.recent) * view.recentMs) : null }
+}
+
+export async function spent(parts: Parts, runId: string): Promise<Spent> {
+  await requireRun(parts, runId)
+  const { turns: made, tokens, costMicros } = await readSpent(parts.ledger, runId)
+  return { turns: made, tokens, costMicros }
 }
 
 export async function attempts(parts: Parts, runId: string, seq: number): Promise<Attempts> {

@@ -47,6 +47,10 @@ export const paceSchema = z.object({
 })
 export type Pace = z.infer<typeof paceSchema>
 
+export const spentSchema = z.object({ turns: count, tokens: z.number(), costMicros: z.number() })
+/** What a run's models took, all items together. */
+export type Spent = z.infer<typeof spentSchema>
+
 export const attemptsSchema = z.object({
   entries: z.array(z.object({
     epoch: count, workerId: z.string(), startedAt: at, agentVersion: z.string(), modelVersion: z.string().nullable(), promptVersion: z.string().nullable(),

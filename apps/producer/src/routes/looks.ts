@@ -1,5 +1,5 @@
 /** What pages look at again and again: counts, the picture of a run, its failures and pace, the fleet, the tools. */
-import { attemptsSchema, failuresSchema, fleetSchema, paceSchema, runCountsSchema, squaresSchema, toolsSchema, turnsSchema, turnsToWire, type Failures, type Fleet, type Squares } from '@pawl/client'
+import { attemptsSchema, failuresSchema, fleetSchema, paceSchema, runCountsSchema, spentSchema, squaresSchema, toolsSchema, turnsSchema, turnsToWire, type Failures, type Fleet, type Squares } from '@pawl/client'
 import { z } from 'zod'
 import type { Services } from '../app.ts'
 import { briefly } from '../briefly.ts'
@@ -30,6 +30,11 @@ export function addLookRoutes(app: App, services: Services): void {
     method: 'get', path: '/v1/runs/{run}/pace', scope: 'read', summary: 'Items done by the minute, and when the rest would be at that pace.', params: runParams,
     query: z.strictObject({ minutes: numberText.optional() }), answer: { description: 'The pace.', schema: paceSchema },
     handle: async ({ c, params, query, pawl }) => c.json(await pawl.pace(params.run, query)),
+  })
+  addRoute(app, services, {
+    method: 'get', path: '/v1/runs/{run}/spent', scope: 'read', summary: 'What the models of a run took so far: turns, tokens and cost, all its items together.', params: runParams,
+    answer: { description: 'What was spent.', schema: spentSchema },
+    handle: async ({ c, params, pawl }) => c.json(await pawl.spent(params.run)),
   })
   addRoute(app, services, {
     method: 'get', path: '/v1/runs/{run}/items/{seq}/attempts', scope: 'read', summary: 'Each claim of an item, with the worker, the pins and what became of it.', params: runParams.extend({ seq: numberText }),

@@ -119,6 +119,14 @@ export function testLooks(opening: Opening): void {
       expect((await client.attempts(runId, seq)).entries.map((attempt) => attempt.ended)).toEqual(['lost its lease', 'handed back', 'blocked: diverged', 'done'])
     })
 
+    test('what a run’s models took is counted over all its items', async () => {
+      const { id, seqs: [a = -1, b = -1] } = await runOf(2)
+      expect(await client.spent(id)).toEqual({ turns: 0, tokens: 0, costMicros: 0 })
+      for (const seq of [a, b]) await ledger.query(`insert into pawl.turns (run_id, item_seq, n, epoch, model_version, prompt_version, decision, input_tokens, output_tokens, cost_micros) values ($1, $2, 1, 1, 'm', 'p', '{}', 10, 20, 30)`, [id, seq])
+      await ledger.query(`update pawl.items set tokens_used = 30, cost_micros = 30 where run_id = $1`, [id])
+      expect(await client.spent(id)).toEqual({ turns: 2, tokens: 60, costMicros: 60 })
+    })
+
     test('an item’s turns hold what the model decided, and what it cost', async () => {
       const { id, seqs: [seq = -1] } = await runOf(1)
       const decision = { text: 'I write.', finishReason: 'stop', calls: [], when: { $encoded: 'mine' } }
@@ -151,7 +159,7 @@ export function testLooks(opening: Opening): void {
     test('of a run or an item that is not there nothing is shown', async () => {
       const id = newId()
       const of = (error: { code: string }): string => error.code
-      expect((await Promise.all([client.squares(id), client.failures(id), client.pace(id), client.attempts(id, 1), client.turns(id, 1)].map(refused))).map(of)).toEqual(Array.from({ length: 5 }, () => 'NOT_FOUND'))
+      expect((await Promise.all([client.squares(id), client.failures(id), client.pace(id), client.spent(id), client.attempts(id, 1), client.turns(id, 1)].map(refused))).map(of)).toEqual(Array.from({ length: 6 }, () => 'NOT_FOUND'))
       const { id: known } = await runOf(1)
       expect((await Promise.all([client.attempts(known, 99), client.turns(known, 99)].map(refused))).map(of)).toEqual(['NOT_FOUND', 'NOT_FOUND'])
     })
