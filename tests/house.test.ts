@@ -1,6 +1,6 @@
 /** The house defends itself: floors, doors, names and sizes. Import cycles are the linter's. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { basename, join, relative } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { expect, test } from 'vitest'
 
 const root = new URL('..', import.meta.url).pathname
@@ -77,6 +77,19 @@ test('what runs in browsers comes from the client’s door for them, and asks no
   expect(web.length).toBeGreaterThan(10)
   const wrong = web.flatMap((path) => importsOf(path).filter((from) => from.startsWith('node:') || (from.startsWith('@pawl/') && from !== '@pawl/core' && from !== '@pawl/client/http')).map((from) => `${short(path)} imports ${from}`))
   expect(wrong).toEqual([])
+})
+
+test('the client’s door for browsers leads neither to the ledger nor to Node’s own modules', () => {
+  const reached = new Set([join(root, 'packages/client/src/http.ts')])
+  const outside: string[] = []
+  for (const path of reached) {
+    for (const [, from = ''] of readFileSync(path, 'utf8').matchAll(/^(?:import|export)\s+(?!type\b)[^';]*?from\s*'([^']+)'/gm)) {
+      if (from.startsWith('.')) reached.add(join(dirname(path), from))
+      else outside.push(from)
+    }
+  }
+  expect(reached.size).toBeGreaterThan(3)
+  expect([...new Set(outside)].toSorted()).toEqual(['@pawl/core', 'zod'])
 })
 
 test('only the doors to the environment and the programs read process.env', () => {

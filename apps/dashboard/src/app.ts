@@ -1,25 +1,21 @@
-/** The dashboard's HTTP, without a socket: what every request passes, then the pages and the board. */
+/** The dashboard's HTTP, without a socket: what every request passes, then the API, the board and the pages. */
 import type { PawlClient } from '@pawl/client'
 import { PawlError } from '@pawl/core'
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import type { Logger } from 'pino'
 import { assets } from './assets.ts'
-import { checkCsrf, checkHost, checkOrigin, requireSession, setHeaders, type PageContext, type PageEnv } from './auth/guard.ts'
+import { checkCsrf, checkHost, checkOrigin, requireSession, setHeaders, type PageEnv } from './auth/guard.ts'
 import { loginRoutes } from './auth/login-routes.ts'
 import type { OneTimeLink } from './auth/one-time-link.ts'
-import { readSession, type SessionRules } from './auth/session.ts'
+import type { SessionRules } from './auth/session.ts'
 import { boardRoutes } from './board/board-routes.ts'
 import type { Boards } from './board/boards.ts'
-import { keepFor } from './keep.ts'
-import { takeNotice } from './notice.ts'
-import { pageRoutes } from './page-routes.ts'
-import { bareLayout, problemPage, type Frame } from './pages/layout.ts'
+import { problemPage } from './pages/bare-page.ts'
 import type { Place } from './place.ts'
 import { apiRoutes } from './web/api-routes.ts'
 import { webRoutes } from './web/web-routes.ts'
 import { problemOf } from './problems.ts'
-import { html } from 'hono/html'
 
 export interface AppParts {
   readonly pawl: PawlClient
@@ -37,25 +33,18 @@ export interface AppParts {
 }
 
 const mostBytes = 2_000_000
-const mostWaiting = 100
 
 export function createApp(parts: AppParts): Hono<PageEnv> {
   const { pawl, boards, ledgerId, rules, link, place, host, log } = parts
   const { base } = place
   const app = new Hono<PageEnv>()
-  const countWaiting = keepFor(3_000, async () => {
-    const { entries, cursor } = await pawl.inbox({ limit: mostWaiting })
-    return cursor === null ? String(entries.length) : `${mostWaiting}+`
-  })
-  const frame = async (c: PageContext): Promise<Frame> =>
-    ({ base, session: c.get('session'), waiting: await countWaiting().catch(() => undefined), notice: takeNotice(c, rules) })
 
   app.use(setHeaders())
   app.get('/health', (c) => c.json({ status: 'ok' }))
   app.get('/ready', async (c) => ((await parts.isReady()) ? c.json({ status: 'ready' }) : c.json({ status: 'not ready' }, 503)))
   app.use(checkHost(place, host))
   app.use(checkOrigin(place))
-  app.use(bodyLimit({ maxSize: mostBytes, onError: () => { throw new PawlError('TOO_BIG', 'A form may hold 2 MB. Give a bigger result over the HTTP API.') } }))
+  app.use(bodyLimit({ maxSize: mostBytes, onError: () => { throw new PawlError('TOO_BIG', 'A request through the dashboard may hold 2 MB. Send bigger ones to the producer’s own HTTP API.') } }))
   app.get('/static/:name', (c) => {
     const asset = assets.find(c.req.param('name'))
     if (asset === undefined) return c.text('There is no such file.', 404)
@@ -70,16 +59,13 @@ export function createApp(parts: AppParts): Hono<PageEnv> {
   app.route('/queues', boardRoutes({ boards, pawl, ledgerId, base, log }))
   app.route('/api', apiRoutes({ producerUrl: parts.producer.url, token: parts.producer.token, log, closing: parts.closing }))
   app.route('/', webRoutes({ base, version: parts.version }))
-  app.route('/', pageRoutes({ pawl, rules, base, log, frame }))
   app.notFound(() => { throw new PawlError('NOT_FOUND', `There is no such page. Begin at ${base}/.`) })
 
-  app.onError(async (error, c) => {
+  app.onError((error, c) => {
     const { status, title, sentence, code } = problemOf(error, log)
-    if (c.req.path.startsWith('/api/') || !(c.req.header('accept') ?? '').includes('text/html')) return c.json({ type: 'about:blank', title, status, code, detail: sentence }, status, { 'content-type': 'application/problem+json' })
-    const session = readSession(c, rules)
-    if (session === undefined) return c.html(bareLayout(base, title, html`<main class="login"><h1>${title}</h1><p>${sentence}</p></main>`), status)
-    const waiting = code === 'PRODUCER_UNREACHABLE' ? undefined : await countWaiting().catch(() => undefined)
-    return c.html(problemPage({ base, session, waiting, notice: undefined }, title, sentence, code, status === 503 ? { href: c.req.path, text: 'Try again' } : { href: '/', text: 'To the runs' }), status)
+    const wantsPage = (c.req.header('accept') ?? '').includes('text/html') && !c.req.path.startsWith('/api/')
+    if (!wantsPage) return c.json({ type: 'about:blank', title, status, code, detail: sentence }, status, { 'content-type': 'application/problem+json' })
+    return c.html(problemPage(base, title, sentence, code), status)
   })
   return app
 }

@@ -1,8 +1,8 @@
-/** Our own style, script and icon, read once. Their address carries a digest, so browsers may keep them for ever and still get the next version. */
+/** What the login page and Bull Board’s page need, read once. Their address carries a digest, so browsers may keep them for ever and still get the next version. */
 import { sha256 } from '@pawl/core'
 import { readFileSync } from 'node:fs'
 
-const types = { 'style.css': 'text/css; charset=utf-8', 'board.css': 'text/css; charset=utf-8', 'live.js': 'text/javascript; charset=utf-8', 'board.js': 'text/javascript; charset=utf-8', 'icon.svg': 'image/svg+xml' } as const
+const types = { 'style.css': 'text/css; charset=utf-8', 'board.css': 'text/css; charset=utf-8', 'board.js': 'text/javascript; charset=utf-8', 'icon.svg': 'image/svg+xml' } as const
 export type AssetName = keyof typeof types
 
 const isName = (name: string): name is AssetName => Object.hasOwn(types, name)

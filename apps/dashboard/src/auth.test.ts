@@ -1,7 +1,7 @@
 /** Who gets in, and what a page elsewhere can do: black box, over HTTP. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openGround, Browser, hiddenFields, password, seedRun, type Ground, type Scene } from './ground.testsuite.ts'
+import { openGround, Browser, hiddenFields, json, password, seedRun, type Ground, type Scene } from './ground.testsuite.ts'
 import { Attempts } from './auth/attempts.ts'
 import { startDashboard } from './index.ts'
 
@@ -20,8 +20,8 @@ const open = async (name?: string): Promise<Browser> => {
 }
 
 describe('without a login', () => {
-  const pages = () => ['/', '/inbox', `/runs/${scene.runId}`, `/runs/${scene.runId}/items/4`, `/runs/${scene.runId}/cancel`, '/queues', '/queues/', '/queues/queue/x', '/nowhere']
-  const others = () => ['/queues/api/queues', '/queues/static/js/main.js', '/queues/api/redis/stats']
+  const pages = () => ['/', '/inbox', `/runs/${scene.runId}`, `/runs/${scene.runId}/items/4`, '/fleet', '/tools', '/queues', '/queues/', '/queues/queue/x', '/nowhere']
+  const others = () => ['/session', '/api/v1/runs', `/api/v1/runs/${scene.runId}`, `/api/v1/runs/${scene.runId}/events`, '/api/v1/nowhere', '/assets/index.js', '/queues/api/queues', '/queues/static/js/main.js', '/queues/api/redis/stats']
 
   test('every page leads to the login and shows nothing else', async () => {
     const browser = await open()
@@ -32,15 +32,15 @@ describe('without a login', () => {
     }
   })
 
-  test('data, assets of the board and the live parts of pages answer 401', async () => {
+  test('data and files answer 401, also to what asks as a page would', async () => {
     const browser = await open()
     for (const path of others()) expect([path, (await browser.get(path, { accept: '*/*' })).status]).toEqual([path, 401])
-    expect((await browser.get('/', { 'x-pawl-live': '1' })).status).toBe(401)
+    for (const path of ['/api/v1/runs', '/api/v1/inbox']) expect([path, (await browser.get(path)).status]).toEqual([path, 401])
   })
 
   test('no write passes', async () => {
     const browser = await open()
-    for (const [method, path] of [['POST', `/runs/${scene.runId}/cancel`], ['POST', `/inbox/runs/${scene.runId}/actions/${scene.doubtful.actionId}`], ['PUT', '/queues/api/queues/pause'], ['POST', '/logout']] as const) {
+    for (const [method, path] of [['POST', `/api/v1/runs/${scene.runId}/cancel`], ['POST', `/api/v1/runs/${scene.runId}/actions/${scene.doubtful.actionId}/settle`], ['POST', '/api/v1/runs'], ['PUT', '/queues/api/queues/pause'], ['POST', '/logout']] as const) {
       expect([path, (await browser.send(method, path, new URLSearchParams({ seen: 'x' }))).status]).toEqual([path, 401])
     }
     expect((await ground.direct.getRun(scene.runId)).status).toBe('running')
@@ -95,7 +95,7 @@ describe('the login', () => {
 
   test('ends with the logout, and with a change of the user’s password or role', async () => {
     const browser = await open('olga')
-    expect((await browser.submit('/', '/logout')).headers.get('location')).toBe('/login')
+    expect((await browser.send('POST', '/logout', new URLSearchParams({ csrf: (await browser.session()).csrf }))).headers.get('location')).toBe('/login')
     expect((await browser.get('/')).status).toBe(302)
 
     const port = new URL(ground.dashboard.url).port
@@ -119,58 +119,74 @@ describe('the login', () => {
 })
 
 describe('a write', () => {
-  const pause = () => `/runs/${scene.runId}/pause`
+  const pause = () => `/api/v1/runs/${scene.runId}/pause`
+  const isPaused = async () => (await ground.direct.getRun(scene.runId)).paused
 
   test('from another site is refused with 403, whatever its cookies and tokens', async () => {
     const browser = await open('olga')
-    const fields = new URLSearchParams(hiddenFields((await browser.get(pause())).text, pause()))
-    for (const headers of [{ origin: 'https://evil.example' }, { origin: 'null' }, { origin: ground.dashboard.url.replace(/\d+$/, '1') }]) {
-      expect((await browser.send('POST', pause(), fields, headers)).status).toBe(403)
+    const { csrf } = await browser.session()
+    for (const origin of ['https://evil.example', 'null', ground.dashboard.url.replace(/\d+$/, '1')]) {
+      for (const path of [pause(), '/logout', '/queues/api/queues/x/1/retry']) {
+        expect([path, (await browser.send('POST', path, '{}', { ...json, origin, 'content-type': 'application/json', 'x-pawl-csrf': csrf })).status]).toEqual([path, 403])
+      }
     }
-    const csrf = await browser.csrf()
-    expect((await browser.send('PUT', '/queues/api/queues/x/1/retry', undefined, { origin: 'https://evil.example', 'x-pawl-csrf': csrf })).status).toBe(403)
-    expect((await ground.direct.getRun(scene.runId)).paused).toBe(false)
+    expect(await isPaused()).toBe(false)
   })
 
   test('that names no origin is refused', async () => {
     const browser = await open('olga')
-    const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-    const fields = hiddenFields((await browser.get(pause())).text, pause())
-    const reply = await fetch(ground.dashboard.url + pause(), { method: 'POST', redirect: 'manual', headers: { cookie, accept: 'text/html' }, body: new URLSearchParams(fields) })
+    const reply = await fetch(ground.dashboard.url + pause(), { method: 'POST', redirect: 'manual', headers: { ...browser.cookieHeader(), ...json, 'content-type': 'application/json', 'x-pawl-csrf': (await browser.session()).csrf }, body: '{}' })
     expect(reply.status).toBe(403)
+    expect(await isPaused()).toBe(false)
   })
 
   test('without the session’s token is refused with 403, the board’s writes too', async () => {
     const browser = await open('olga')
-    const { csrf: _csrf, ...rest } = hiddenFields((await browser.get(pause())).text, pause())
-    expect((await browser.send('POST', pause(), new URLSearchParams(rest))).status).toBe(403)
-    const foreign = await (await open('olga')).csrf()
-    expect((await browser.send('POST', pause(), new URLSearchParams({ ...rest, csrf: foreign }))).status).toBe(403)
-    expect((await browser.send('PUT', '/queues/api/queues/x/1/retry')).status).toBe(403)
-    expect((await ground.direct.getRun(scene.runId)).paused).toBe(false)
+    const foreign = (await (await open('olga')).session()).csrf
+    const given: readonly Record<string, string>[] = [{}, { 'x-pawl-csrf': '' }, { 'x-pawl-csrf': foreign }]
+    for (const token of given) {
+      expect((await browser.send('POST', pause(), '{}', { ...json, 'content-type': 'application/json', ...token })).status).toBe(403)
+      expect((await browser.send('PUT', '/queues/api/queues/x/1/retry', undefined, token)).status).toBe(403)
+    }
+    expect(await isPaused()).toBe(false)
   })
 
-  test('of somebody who may only read is refused with 403, and no button offers it', async () => {
+  test('as a form, which other sites can send, is refused by the API even with the token in it', async () => {
+    const browser = await open('olga')
+    const { csrf } = await browser.session()
+    expect((await browser.send('POST', pause(), new URLSearchParams({ csrf }))).status).toBe(403)
+    expect(await isPaused()).toBe(false)
+  })
+
+  test('of somebody who may only read is refused with 403, whatever the verb', async () => {
     const browser = await open('rita')
-    const page = await browser.get(`/runs/${scene.runId}`)
-    expect(page.status).toBe(200)
-    expect(page.text).not.toContain(`${scene.runId}/pause`)
-    const csrf = await browser.csrf()
-    for (const path of [pause(), `/inbox/runs/${scene.runId}/actions/${scene.doubtful.actionId}`, `/inbox/runs/${scene.runId}/items/5`]) {
-      expect([path, (await browser.send('POST', path, new URLSearchParams({ csrf, seen: '' }))).status]).toEqual([path, 403])
+    const { csrf, role } = await browser.session()
+    expect(role).toBe('read')
+    const run = `/api/v1/runs/${scene.runId}`
+    for (const path of [pause(), `${run}/cancel?dryRun=true`, `${run}/items/5/resume`, `${run}/actions/${scene.doubtful.actionId}/settle`, `${run}/nowhere`, '/api/v1/bulk', '/api/v1/runs']) {
+      const reply = await browser.send('POST', path, '{}', { ...json, 'content-type': 'application/json', 'x-pawl-csrf': csrf })
+      expect([path, reply.status, JSON.parse(reply.text)]).toEqual([path, 403, expect.objectContaining({ code: 'FORBIDDEN', detail: expect.stringContaining('rita may read') as string })])
     }
     expect((await browser.send('PUT', '/queues/api/queues/x/1/retry', undefined, { 'x-pawl-csrf': csrf })).status).toBe(403)
+    expect(await isPaused()).toBe(false)
   })
 })
 
 test('every answer forbids inline scripts, inline styles and frames', async () => {
   const browser = await open('olga')
-  for (const path of ['/login', '/', '/queues/', '/static/live.js', '/nowhere']) {
+  const seen = new Set<string>()
+  for (const path of ['/login', '/', '/queues/', '/static/board.js', '/nowhere', '/session', '/api/v1/runs']) {
     const { headers } = await browser.get(path)
     const policy = headers.get('content-security-policy') ?? ''
     expect(policy).toContain("frame-ancestors 'none'")
     expect(policy).toContain("default-src 'none'")
     expect(policy).not.toContain('unsafe')
+    // Of the pages' own document; their libraries write style elements, which carry what no other answer has.
+    const nonces = [...policy.matchAll(/'nonce-([^']+)'/g)].map(([, nonce]) => nonce ?? '')
+    expect([path, nonces.length]).toEqual([path, path === '/' || path === '/nowhere' ? 1 : 0])
+    expect(nonces.every((nonce) => nonce.length >= 16 && !seen.has(nonce))).toBe(true)
+    for (const nonce of nonces) seen.add(nonce)
+    expect(policy).not.toMatch(/script-src[^;]*nonce/)
     expect(headers.get('x-content-type-options')).toBe('nosniff')
   }
 })
@@ -227,7 +243,13 @@ describe('behind a proxy’s path', () => {
     const reply = await browser.send('POST', `${before}/login`, new URLSearchParams({ ...form, next: '/inbox', name: 'olga', password }), proxied)
     expect([reply.status, reply.headers.get('location')]).toEqual([303, '/tools/pawl/inbox'])
     expect(reply.headers.getSetCookie().find((each) => /^pawl_\d+=/.test(each))).toMatch(/; Secure/)
-    expect((await browser.get(`${before}/`)).text).toContain(`href="/tools/pawl/runs/${scene.runId}"`)
+    const document = (await browser.get(`${before}/runs/${scene.runId}`)).text
+    expect(document).toContain('<meta name="pawl-base" content="/tools/pawl">')
+    const code = /src="\/tools\/pawl(\/assets\/[^"]+\.js)"/.exec(document)?.[1] ?? ''
+    const file = await browser.get(`${before}${code}`)
+    expect([file.status, file.headers.get('content-type')]).toEqual([200, 'text/javascript; charset=utf-8'])
+    expect(JSON.parse((await browser.get(`${before}/session`, json)).text)).toMatchObject({ user: 'olga', base: '/tools/pawl' })
+    expect(JSON.parse((await browser.get(`${before}/api/v1/runs/${scene.runId}`, json)).text)).toMatchObject({ id: scene.runId })
 
     const board = await browser.get(`${before}/queues/`)
     expect(board.text).toContain('<base href="/tools/pawl/queues/" />')

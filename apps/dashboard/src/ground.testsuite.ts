@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { createClient, type PawlClient } from '@pawl/client'
+import { createHttpClient } from '@pawl/client/http'
 import { digest } from '@pawl/core'
 import { appendItems, blockItem, openStream, readIdentity, sealRun, settleAction, startRun, takeDueItems } from '@pawl/ledger'
 import { connectQueue, type Queue } from '@pawl/queue'
@@ -76,7 +77,7 @@ async function startProducerProcess(places: NodeJS.ProcessEnv): Promise<{ url: s
   const main = fileURLToPath(new URL('../../producer/src/main.ts', import.meta.url))
   const child = spawn(process.execPath, ['--conditions=@pawl/source', '--import', 'tsx', main], {
     stdio: ['ignore', 'ignore', 'pipe'],
-    env: { ...process.env, ...places, PAWL_CONFIG: config, PAWL_PORT: '0', PAWL_HOST: '127.0.0.1', PAWL_LOG_LEVEL: 'info', PAWL_TOKENS: `dashboard:read+operate:${Buffer.from(sha256).toString('hex')}` },
+    env: { ...process.env, ...places, PAWL_CONFIG: config, PAWL_PORT: '0', PAWL_HOST: '127.0.0.1', PAWL_LOG_LEVEL: 'info', PAWL_TOKENS: `dashboard:read+run+operate+delegate:${Buffer.from(sha256).toString('hex')}` },
   })
   const said: string[] = []
   const url = await new Promise<string>((resolve, reject) => {
@@ -104,6 +105,9 @@ export interface Reply {
   readonly text: string
 }
 
+/** As a script of a page asks. */
+export const json = { accept: 'application/json' } as const
+
 /** One browser: keeps cookies, sends Origin with writes, follows no redirect by itself. */
 export class Browser {
   readonly cookies = new Map<string, string>()
@@ -117,10 +121,10 @@ export class Browser {
     return await this.send('GET', path, undefined, headers)
   }
 
-  async send(method: string, path: string, body?: URLSearchParams, headers: Record<string, string> = {}): Promise<Reply> {
+  async send(method: string, path: string, body?: URLSearchParams | string, headers: Record<string, string> = {}): Promise<Reply> {
     const response = await fetch(this.url + path, {
       method, redirect: 'manual', ...(body === undefined ? {} : { body }),
-      headers: { accept: 'text/html', cookie: [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; '), ...(method === 'GET' ? {} : { origin: new URL(this.url).origin }), ...headers },
+      headers: { accept: 'text/html', ...this.cookieHeader(), ...(method === 'GET' ? {} : { origin: new URL(this.url).origin }), ...headers },
     })
     for (const cookie of response.headers.getSetCookie()) {
       const [, name, value] = /^([^=]+)=([^;]*)/.exec(cookie) ?? []
@@ -146,6 +150,20 @@ export class Browser {
     const token = /name="pawl-csrf" content="([^"]+)"/.exec((await this.get('/queues/')).text)?.[1]
     if (token === undefined) throw new Error('the board’s page names no token')
     return token
+  }
+
+  /** Of the session, as the pages are told it. */
+  async session(): Promise<{ user: string; role: string; csrf: string; base: string; version: string }> {
+    return JSON.parse((await this.get('/session', json)).text) as { user: string; role: string; csrf: string; base: string; version: string }
+  }
+
+  /** What the pages ask and act with, in this browser's session. */
+  async api(): Promise<PawlClient> {
+    return createHttpClient({ url: `${this.url}/api`, headers: { ...this.cookieHeader(), origin: new URL(this.url).origin, 'x-pawl-csrf': (await this.session()).csrf } })
+  }
+
+  cookieHeader(): { cookie: string } {
+    return { cookie: [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ') }
   }
 }
 

@@ -55,7 +55,7 @@ export function requireSession(rules: SessionRules, place: Place): MiddlewareHan
       await next()
       return undefined
     }
-    const isPage = c.req.method === 'GET' && !c.req.path.startsWith('/api/') && (c.req.header('accept')?.includes('text/html') ?? false) && c.req.header('x-pawl-live') === undefined
+    const isPage = c.req.method === 'GET' && !c.req.path.startsWith('/api/') && (c.req.header('accept')?.includes('text/html') ?? false)
     if (!isPage) return c.json({ code: 'UNAUTHENTICATED', detail: 'Log in first.' }, 401)
     const wanted = c.req.path + new URL(c.req.url).search
     // A strict cookie does not come along from another site's link; asked once more by our own page it does.

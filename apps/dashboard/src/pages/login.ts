@@ -1,6 +1,5 @@
 import { html } from 'hono/html'
-import { bareLayout } from './layout.ts'
-import type { Html } from './visible.ts'
+import { barePage, type Html } from './bare-page.ts'
 
 export interface LoginPage {
   readonly base: string
@@ -18,7 +17,7 @@ export function loginPage({ base, token, next, message, hasUsers }: LoginPage): 
     : html`<p>This dashboard has no users. The way in is the one-time link in the terminal it runs in.</p>
       <button class="main">Print a new link in the terminal</button>
       <p class="quiet">To log in with a name instead, set <code>PAWL_DASHBOARD_USERS</code>.</p>`
-  return bareLayout(base, 'Log in', html`<main class="login">
+  return barePage(base, 'Log in', html`<main class="login">
     <h1><span class="mark" aria-hidden="true"></span>Pawl</h1>
     ${message === undefined ? '' : html`<p class="notice" role="status">${message}</p>`}
     <form method="post" action="${base}/login">

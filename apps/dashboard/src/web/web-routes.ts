@@ -12,8 +12,6 @@ export interface WebParts {
 
 /** Those of `web/src/routes.tsx`; any other is answered 404, by the same document, which says so. */
 const addresses = ['/', '/inbox', '/fleet', '/tools', '/runs/:run', '/runs/:run/items/:seq']
-/** While the pages rendered on the server are still there. */
-const root = '/new'
 const forEver = 'private, max-age=31536000, immutable'
 
 export function webRoutes({ base, version }: WebParts): Hono<PageEnv> {
@@ -36,8 +34,8 @@ export function webRoutes({ base, version }: WebParts): Hono<PageEnv> {
     const isGzipped = (c.req.header('accept-encoding') ?? '').includes('gzip')
     return c.body(isGzipped ? asset.gzipped : asset.plain, 200, { 'content-type': asset.type, 'cache-control': forEver, vary: 'accept-encoding', ...(isGzipped ? { 'content-encoding': 'gzip' } : {}) })
   })
-  for (const address of addresses) app.get(root + address, (c) => show(c, 200))
-  app.get(`${root}/*`, (c) => {
+  for (const address of addresses) app.get(address, (c) => show(c, 200))
+  app.get('*', (c) => {
     if (!(c.req.header('accept') ?? '').includes('text/html')) throw new PawlError('NOT_FOUND', `There is no such page. Begin at ${base}/.`)
     return show(c, 404)
   })

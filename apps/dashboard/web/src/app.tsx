@@ -35,6 +35,6 @@ function Connected({ children }: { readonly children: ReactNode }) {
 }
 
 function Pages() {
-  const [router] = useState(() => createBrowserRouter(routes, { basename: `${base}/new` }))
+  const [router] = useState(() => createBrowserRouter(routes, { basename: base === '' ? '/' : base }))
   return <RouterProvider router={router} />
 }

@@ -4,8 +4,8 @@ import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 import { setReachable } from './reachable.ts'
 import { goToLogin } from './place.ts'
 
-/** For what moves while work goes on. The producer keeps the dear answers for a second, so this is within two of the ledger. */
-export const liveMs = 1_000
+/** For what moves while work goes on. The producer keeps the dear answers for a second; with this on top, pages are within two of the ledger. */
+export const liveMs = 750
 /** For what seldom moves. */
 export const calmMs = 5_000
 

@@ -8,16 +8,18 @@ import { useApi, useSession } from '../api.ts'
 import { base } from '../place.ts'
 import { calmMs } from '../queries.ts'
 import { useReachable } from '../reachable.ts'
+import { number } from '../words.ts'
 import { ColorScheme } from './color-scheme.tsx'
 import { Shortcuts } from './shortcuts.tsx'
 
-const most = 100
+/** The API counts no further. */
+const most = 1_000
 
-/** Things in the inbox; capped, and undefined while unknown. */
+/** Things in the inbox; undefined where there is none, and while it is not known. */
 function useWaiting(): string | undefined {
   const api = useApi()
-  const { data } = useQuery({ queryKey: ['waiting'], queryFn: () => api.inbox({ limit: most }), refetchInterval: calmMs, select: ({ entries, cursor }) => (cursor === null ? String(entries.length) : `${most}+`) })
-  return data === '0' ? undefined : data
+  const { data = 0 } = useQuery({ queryKey: ['waiting'], queryFn: () => api.countRuns(), refetchInterval: calmMs, select: ({ waiting }) => waiting })
+  return data === 0 ? undefined : data >= most ? `${number(most)}+` : number(data)
 }
 
 export function Frame() {

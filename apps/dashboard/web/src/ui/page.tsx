@@ -3,11 +3,22 @@ import { useDocumentTitle } from '@mantine/hooks'
 import type { ReactNode } from 'react'
 import { visibleText } from './visible.tsx'
 
-/** A page: its name in the tab, its heading, what can be done beside it. `heading` where the name is more than text. */
-export function Page({ title, heading, actions, children }: { readonly title: string; readonly heading?: ReactNode; readonly actions?: ReactNode; readonly children: ReactNode }) {
+interface PageProps {
+  /** In the tab, and as the heading where there is no other. */
+  readonly title: string
+  readonly heading?: ReactNode
+  /** The way back up. */
+  readonly above?: ReactNode
+  /** What can be done, beside the heading. */
+  readonly actions?: ReactNode
+  readonly children: ReactNode
+}
+
+export function Page({ title, heading, above, actions, children }: PageProps) {
   useDocumentTitle(`${visibleText(title)} · Pawl`)
   return (
     <Box maw={1440} mx="auto">
+      {above}
       <Group justify="space-between" align="flex-start" mb="md" gap="sm">
         <Title order={1} className="break">{heading ?? title}</Title>
         {actions}
