@@ -13,8 +13,8 @@ import { boardRoutes } from './board/board-routes.ts'
 import type { Boards } from './board/boards.ts'
 import { problemPage } from './pages/bare-page.ts'
 import type { Place } from './place.ts'
-import { apiRoutes } from './web/api-routes.ts'
-import { webRoutes } from './web/web-routes.ts'
+import { apiRoutes } from './serve/api-routes.ts'
+import { webRoutes } from './serve/web-routes.ts'
 import { problemOf } from './problems.ts'
 
 export interface AppParts {
