@@ -1,7 +1,7 @@
 /** Both stores, looked at before anything listens: a wrong schema, no ledger or no answer is said with the way out. */
 import { PawlError } from '@pawl/core'
 import { checkSchema, Ledger, migrateLedger, readIdentity } from '@pawl/ledger'
-import { connectQueue, type Queue } from '@pawl/queue'
+import { connectQueue, refuseEviction, type Queue } from '@pawl/queue'
 import type { Logger } from 'pino'
 import type { ProducerEnv } from './env.ts'
 
@@ -35,6 +35,7 @@ export async function connect(env: ProducerEnv, places: Places, log: Logger): Pr
     const queue = connectQueue({ backend, url: queueUrl, ledgerId: id, onError: (error, where) => log.warn({ where }, `queue: ${error.message}`) })
     try {
       await queue.ready()
+      await refuseEviction(queue, { url: queueUrl, isAllowed: env.PAWL_ALLOW_EVICTION, warn: (sentence) => log.warn(sentence) })
     } catch (error) {
       await queue.close()
       throw error

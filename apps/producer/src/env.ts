@@ -23,6 +23,8 @@ const schema = z.object({
   PAWL_TOKENS: z.string().transform((text) => parseTokens(text)).default([]),
   /** Bring the ledger's schema up to date at start. */
   PAWL_MIGRATE: flag.default(false),
+  /** The Redis may evict, and whoever runs this knows it. */
+  PAWL_ALLOW_EVICTION: flag.default(false),
   PAWL_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 })
 

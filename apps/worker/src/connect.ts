@@ -8,6 +8,7 @@ import type { WorkerEnv } from './env.ts'
 export interface Connections {
   readonly ledger: Ledger
   readonly queue: Queue
+  readonly queueUrl: string
   readonly ledgerId: string
   close(): Promise<void>
 }
@@ -31,7 +32,7 @@ export async function connect(env: WorkerEnv, config: PawlConfig, log: Logger, n
       await queue.close()
       throw error
     }
-    return { ledger, queue, ledgerId: id, close: async () => { await queue.close(); await ledger.close() } }
+    return { ledger, queue, queueUrl, ledgerId: id, close: async () => { await queue.close(); await ledger.close() } }
   } catch (error) {
     await ledger.close()
     throw error

@@ -13,6 +13,8 @@ const schema = z.object({
   PAWL_CONCURRENCY: count(1_000).default(10),
   PAWL_PROCESSES: count(64).default(1),
   PAWL_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  /** The Redis may evict, and whoever runs this knows it. */
+  PAWL_ALLOW_EVICTION: z.stringbool({ truthy: ['true', '1', 'yes', 'on'], falsy: ['false', '0', 'no', 'off'] }).default(false),
   PAWL_WORKER_PORT: z.coerce.number().int().min(0).max(65_535).optional(),
   PAWL_WORKER_ID: z.uuid().optional(),
   PAWL_WORKER_NAME: z.string().optional(),

@@ -82,6 +82,7 @@ export function connectQueue(options: QueueOptions): Queue {
   return {
     backend,
     ready,
+    evictionPolicy: () => call('asking what it evicts', callMs, () => store.evictionPolicy()),
     async ring(rings) {
       if (rings.length === 0) return
       const parts = byQueue(rings, (channel) => names.of(channel))

@@ -45,6 +45,8 @@ export interface Queue {
   readonly backend: 'redis' | 'postgres'
   /** Resolves when the store answers; rejects within 10 s with a `PawlError` `QUEUE_UNREACHABLE` that names the host, never the password. */
   ready(): Promise<void>
+  /** Redis' `maxmemory-policy`; null where the store drops nothing, or does not say. Rejects within 5 s when it is down. */
+  evictionPolicy(): Promise<string | null>
   /** Adds the jobs (job id = jobId(runId, seq, generation)). Rejects within 5 s when the store is down; adding an id twice is harmless. */
   ring(rings: readonly Ring[]): Promise<void>
   /** Job by job, in order: still coming (waiting, delayed, prioritized, active), missing, or ended (completed, failed). Rejects within 5 s. */

@@ -79,6 +79,7 @@ export function openPostgres(url: string, onError: (error: unknown, where: strin
     (name, options) => new PostgresQueueBackend(connection, name, { ...options, connection: {} }, false)
 
   return {
+    evictionPolicy: () => Promise.resolve(null),
     async answer() {
       const { connection } = open()
       await connection.waitUntilReady()

@@ -43,6 +43,14 @@ export function openRedis(url: string, prefix: string, onError: (error: unknown,
 
   return {
     async answer() { await client.ping() },
+    // INFO, which managed services allow where CONFIG is forbidden. A server that refuses even that answers, and does not say.
+    async evictionPolicy() {
+      const facts = await client.info('memory').catch((error: unknown) => {
+        if (error instanceof Error && error.name === 'ReplyError') return ''
+        throw error
+      })
+      return /^maxmemory_policy:(\S+)/m.exec(facts)?.[1] ?? null
+    },
     queue(name) {
       const open = queues.get(name)
       if (open !== undefined) return open

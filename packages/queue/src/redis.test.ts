@@ -9,6 +9,7 @@ import { connectQueue } from './connect.ts'
 import { nameQueues } from './names.ts'
 import type { Doorbell, Queue as PawlQueue, Ring } from './port.ts'
 import { queueContract } from './queue.testsuite.ts'
+import { refuseEviction } from './refuse-eviction.ts'
 
 /** By prefix, key by key: the server may be everybody's. */
 async function deleteKeys(url: string, prefix: string): Promise<void> {
@@ -104,6 +105,29 @@ describe.skipIf(!hasBinary)(killable, () => {
       await isDelivered(scene, 3)
     })
   }, 90_000)
+
+  it('that may evict is refused at the start with the way out, taken where that is allowed, and one that does not say is only warned about', async () => {
+    const server = await startRedis({ settings: { 'maxmemory-policy': 'allkeys-lru' } })
+    const operator = new Redis(server.url)
+    await operator.acl('SETUSER', 'quiet', 'on', '>pw', '~*', '&*', '+@all', '-info')
+    const open = (url: string) => connectQueue({ backend: 'redis', url, ledgerId: randomUUID(), onError: () => undefined })
+    const [evicting, silent] = [open(server.url), open(`redis://quiet:pw@127.0.0.1:${server.port}`)]
+    const warned: string[] = []
+    const ask = (queue: PawlQueue, isAllowed: boolean) => refuseEviction(queue, { url: server.url, isAllowed, warn: (sentence) => { warned.push(sentence) } })
+    try {
+      await expect(ask(evicting, false)).rejects.toMatchObject({ code: 'REDIS_MAY_EVICT', message: expect.stringContaining(`127.0.0.1:${server.port} has maxmemory-policy allkeys-lru`) as string })
+      await ask(evicting, true)
+      await ask(silent, false)
+      expect(warned).toEqual([expect.stringContaining('PAWL_ALLOW_EVICTION is set'), expect.stringContaining('does not say its maxmemory-policy')])
+      await operator.config('SET', 'maxmemory-policy', 'noeviction')
+      await ask(evicting, false)
+      expect(warned).toHaveLength(2)
+    } finally {
+      operator.disconnect()
+      await Promise.all([evicting.close(), silent.close()])
+      await server.stop('KILL')
+    }
+  })
 
   it('a refused password is told without the password', async () => {
     const server = await startRedis()

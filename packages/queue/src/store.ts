@@ -15,6 +15,8 @@ export interface OwnWorker {
 export interface Store {
   /** Resolves when the server answers and its tables, if it has any, are there. */
   answer(): Promise<void>
+  /** What the server throws away when its memory is full; null where it throws nothing away, or does not say. */
+  evictionPolicy(): Promise<string | null>
   /** The queue of that name on the producer's connection, which fails rather than waits. */
   queue(name: string): JobQueue
   /** Notes that these queues are in use, for `names`. */

@@ -2,6 +2,7 @@
 import { appendFileSync } from 'node:fs'
 import { describe, expect, inject, test, vi } from 'vitest'
 import { findRedisBinary, startRedis } from '../../../../tests/setup/redis-server.ts'
+import { startProducer } from '../../../../apps/producer/src/index.ts'
 import { openWorld } from '../../../pawl/src/cli/world.testsuite.ts'
 import { case38 } from './d-queue-and-ledger/case-38-large-results.ts'
 import { case39 } from './d-queue-and-ledger/case-39-keys-evicted.ts'
@@ -32,6 +33,25 @@ describe.skipIf(!hasBinary)(suite, () => {
       expect(stdout).toMatch(/fail +redis-eviction +maxmemory-policy is allkeys-lru/)
       expect(stdout).toContain('config set maxmemory-policy noeviction')
       expect(code).toBe(1)
+    } finally {
+      await world.close()
+      await redis.stop('KILL')
+    }
+  })
+
+  test('case 39: producer and worker do not start on a Redis that may evict, say what mends it, and start where that is known', async () => {
+    const redis = await startRedis({ settings: { 'maxmemory-policy': 'volatile-lru' } })
+    const world = await openWorld({ migrate: true })
+    try {
+      const config = world.write('pawl.config.mjs', `export default { agents: [], queue: { backend: 'redis', url: '${redis.url}' } }`)
+      for (const service of [['producer'], ['worker', '--processes', '1']]) {
+        const { code, stdout, stderr } = await world.pawl(...service, '--port', '0', '--config', config)
+        expect([code, stdout]).toEqual([1, ''])
+        expect(stderr).toMatch(/maxmemory-policy volatile-lru.*Nothing was started.*config set maxmemory-policy noeviction.*PAWL_ALLOW_EVICTION=true/)
+      }
+      const producer = await startProducer({ agents: [], env: { ...world.env, REDIS_URL: redis.url, PAWL_PORT: '0', PAWL_ALLOW_EVICTION: 'true' } })
+      expect((await fetch(`${producer.url}/ready`)).status).toBe(200)
+      await producer.close()
     } finally {
       await world.close()
       await redis.stop('KILL')
