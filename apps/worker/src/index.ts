@@ -1,11 +1,12 @@
 /** The fleet of one host: a supervisor, its worker processes, and a health endpoint. */
 import { limits } from '@pawl/core'
 import { loadConfig } from '@pawl/harness'
+import { refuseEviction } from '@pawl/queue'
 import { connect } from './connect.ts'
 import { readWorkerEnv } from './env.ts'
 import { serveHealth } from './health.ts'
 import { makeLogger } from './log.ts'
-import { Supervisor } from './supervisor.ts'
+import { Supervisor, type SupervisorOptions } from './supervisor.ts'
 
 export interface RunningWorkers {
   /** Pids of the ready worker processes. */
@@ -15,12 +16,18 @@ export interface RunningWorkers {
 }
 
 /** Starts `PAWL_PROCESSES` worker processes for the config at `PAWL_CONFIG`. Throws a `PawlError` when a store or the schema is not right. */
-export async function startWorkers(variables: NodeJS.ProcessEnv): Promise<RunningWorkers> {
+export async function startWorkers(variables: NodeJS.ProcessEnv, options: Pick<SupervisorOptions, 'onLine'> = {}): Promise<RunningWorkers> {
   const env = readWorkerEnv(variables)
   const log = makeLogger(env, 'supervisor')
   const { config, path } = await loadConfig(env.PAWL_CONFIG)
   const connections = await connect(env, config, log, 'pawl-supervisor')
-  const supervisor = new Supervisor({ connections, processes: env.PAWL_PROCESSES, log, env: { ...variables, PAWL_CONFIG: path }, graceMs: limits.stopGraceMs })
+  try {
+    await refuseEviction(connections.queue, { url: connections.queueUrl, isAllowed: env.PAWL_ALLOW_EVICTION, warn: (sentence) => log.warn(sentence) })
+  } catch (error) {
+    await connections.close()
+    throw error
+  }
+  const supervisor = new Supervisor({ connections, processes: env.PAWL_PROCESSES, log, env: { ...variables, PAWL_CONFIG: path }, graceMs: limits.stopGraceMs, onLine: options.onLine })
   supervisor.start()
   const health = env.PAWL_WORKER_PORT === undefined ? undefined : await serveHealth(env.PAWL_WORKER_PORT, '127.0.0.1', supervisor, connections)
   return {

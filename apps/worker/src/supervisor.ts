@@ -4,6 +4,7 @@
  * before its leases are freed, so that nothing of a dead attempt still works beside the next one.
  */
 import { fork, type ChildProcess } from 'node:child_process'
+import { createInterface } from 'node:readline'
 import { newId } from '@pawl/core'
 import { dispatchRun } from '@pawl/harness'
 import { freeLeases, removeWorker } from '@pawl/ledger'
@@ -27,6 +28,8 @@ export interface SupervisorOptions {
   readonly log: Logger
   readonly env: NodeJS.ProcessEnv
   readonly graceMs: number
+  /** Gets what the processes print, line by line; without it they print where we do. */
+  readonly onLine?: ((line: string) => void) | undefined
 }
 
 export class Supervisor {
@@ -54,10 +57,14 @@ export class Supervisor {
 
   #spawn(slot: number, quickDeaths: number): void {
     const id = newId()
+    const { onLine } = this.options
     const child: Child = {
       id, startedAt: Date.now(), isReady: false, groups: new Set(),
-      process: fork(new URL('./child.js', import.meta.url), { detached: true, env: { ...this.options.env, PAWL_WORKER_ID: id, PAWL_WORKER_NAME: `worker-${slot + 1}` } }),
+      process: fork(new URL('./child.js', import.meta.url), {
+        detached: true, env: { ...this.options.env, PAWL_WORKER_ID: id, PAWL_WORKER_NAME: `worker-${slot + 1}` }, ...(onLine === undefined ? {} : { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] as const }),
+      }),
     }
+    if (onLine !== undefined) for (const stream of [child.process.stdout, child.process.stderr]) if (stream !== null) createInterface({ input: stream }).on('line', onLine)
     this.#children.set(slot, child)
     child.process.on('message', (message: Message) => {
       if (message.kind === 'ready') child.isReady = true
