@@ -310,6 +310,8 @@ function pawl.open_split_stream(p_run uuid, p_seq integer, p_epoch integer) retu
 function pawl.open_stream(p_run uuid, p_alive_ms integer) returns integer language plpgsql volatile;
 function pawl.owner_let_go(p_run uuid, p_seq integer) returns boolean language sql volatile;
 function pawl.pause_run(p_run uuid, p_actor text) returns TABLE(outcome text, status text) language plpgsql volatile;
+function pawl.prune_hold(r pawl.runs, p_give_up text[]) returns text[] language plpgsql volatile;
+function pawl.prune_run(p_run uuid, p_age_ms bigint, p_give_up text[], p_actor text) returns TABLE(outcome text, holds text[]) language plpgsql volatile;
 function pawl.rearm_action(p_run uuid, p_seq integer, p_epoch integer, p_key text, p_token uuid, p_tool_version text, p_margin_ms integer, p_timeout_ms integer, p_settle_ms integer, p_turn integer) returns TABLE(outcome text, action json, timeline text) language plpgsql volatile;
 function pawl.reason_holds(p_run uuid, p_seq integer, p_reason text, p_detail text) returns boolean language plpgsql volatile;
 function pawl.release_item(p_run uuid, p_seq integer, p_verb text, p_new_calls boolean, p_actor text, p_note text) returns TABLE(outcome text, status text, reason text) language plpgsql volatile;

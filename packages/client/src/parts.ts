@@ -25,7 +25,7 @@ export const namespacePattern = /^[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9])?$/
 
 /** One answer for runs that do not exist and runs of others. */
 export const unknownRun = (runId: string): PawlError =>
-  new PawlError('NOT_FOUND', `There is no run ${JSON.stringify(runId.slice(0, 64))}. List the runs to find its id.`, 'tell')
+  new PawlError('NOT_FOUND', `There is no run ${JSON.stringify(runId.slice(0, 64))}. List the runs to find its id; one that was pruned is gone.`, 'tell')
 
 export async function requireRun(parts: Pick<Parts, 'ledger' | 'namespace'>, runId: string): Promise<RunStatus> {
   const state = await readRunState(parts.ledger, runId, parts.namespace)

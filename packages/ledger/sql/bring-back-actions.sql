@@ -1,6 +1,6 @@
 -- bring_back_actions: after a loss, a process writes down again what it remembers of calls the ledger had acknowledged: as unsettled, so that they are
 -- found out about and never sent as if they were new. A remembered result comes back as evidence.
--- Locks: item, then action, in the order given. Returns for each: kept (the ledger has it) | restored | ended | missing (no such item).
+-- Locks: item, then action, in the order given. Returns for each: kept (the ledger has it, or pruned its run) | restored | ended | missing (no such item).
 create or replace function pawl.bring_back_actions(p_rows json) returns table (run_id uuid, key text, outcome text) language plpgsql as $$
 declare
   w record;
@@ -12,7 +12,11 @@ begin
       key_left_ms double precision, ago_ms double precision) loop
     run_id := w.run_id; key := w.key;
     select * into it from pawl.items i where i.run_id = w.run_id and i.seq = w.item_seq for update;
-    if not found then outcome := 'missing'; return next; continue; end if;
+    if not found then
+      -- A run that was pruned has ended with everything settled: nothing of it is lost.
+      outcome := case when exists (select 1 from pawl.events e where e.run_id = w.run_id and e.kind = 'run.pruned') then 'kept' else 'missing' end;
+      return next; continue;
+    end if;
     select * into a from pawl.actions x where x.run_id = w.run_id and x.key = w.key for update;
     if found and a.sends >= w.sends and (w.result is null or a.status not in ('started', 'in_doubt', 'failed') or a.applied_evidence is not null) then
       outcome := 'kept'; return next; continue;

@@ -28,6 +28,7 @@ export const invariants: readonly Invariant[] = [
   {
     invariant: 1, name: 'nothing-missing', sentence: 'Every acknowledged run and item exists.',
     sql: `select k.run_id, 'run' as missing, k.key as named_by from pawl.run_keys k where ${ofRun('k.run_id')} and not exists (select 1 from pawl.runs r where r.id = k.run_id)
+        and not exists (select 1 from pawl.events e where e.run_id = k.run_id and e.kind = 'run.pruned')
       union all select i.run_id, 'run', 'item ' || i.seq from pawl.items i where ${ofRun('i.run_id')} and not exists (select 1 from pawl.runs r where r.id = i.run_id)
       union all select a.run_id, 'item ' || a.item_seq, 'action ' || a.key from pawl.actions a where ${ofRun('a.run_id')} and not exists (select 1 from pawl.items i where i.run_id = a.run_id and i.seq = a.item_seq)
       union all select k.run_id, 'item ' || k.item_seq, 'record ' || k.name from pawl.records k where ${ofRun('k.run_id')} and not exists (select 1 from pawl.items i where i.run_id = k.run_id and i.seq = k.item_seq)
