@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { ChaosVerdict } from './commands/chaos.ts'
 import { callPawl } from './cli/call-pawl.testsuite.ts'
 import { startPawl } from './cli/command.testsuite.ts'
+import { mustBePromised } from './cli/json-contract.testsuite.ts'
 import { openWorld, type World } from './cli/world.testsuite.ts'
 
 vi.setConfig({ testTimeout: 180_000 })
@@ -19,6 +20,7 @@ test('workers are killed while they call, what was done twice is found in the re
   world.write('receipts.ndjson', '{"operation":"slow.write","subject":"old"}\n{"operation":"slow.write","subject":"old"}\n')
   const { code, stdout, stderr } = await startPawl(['chaos', 'slow', '--config', config, '--input', '{"lines":3}', '--kills', '1', '--seed', '2', '--processes', '1', '--receipts', file, '--json'], { cwd: world.folder, env: world.env }).ended
   expect(stderr).toBe('')
+  mustBePromised('chaos', stdout)
   const verdict = JSON.parse(stdout) as ChaosVerdict
   expect(verdict).toMatchObject({ status: 'completed', seed: 2, kills: 1, items: 3, lost: 0, violations: 0, doubts: 0 })
   expect(verdict.takeovers).toBeGreaterThan(0)

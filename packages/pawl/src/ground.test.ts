@@ -32,7 +32,7 @@ test('the doctor is content with an idle ledger, warns that nobody works, and fa
   await world.json('run', 'start', 'notes', '--input', '{"lines":1}')
   const waiting = await world.pawl('doctor', '--json')
   expect(waiting.code).toBe(1)
-  expect(levelsOf(waiting)).toMatchObject({ config: 'ok', postgres: 'ok', schema: 'ok', timeline: 'ok', queue: 'ok', workers: 'fail', versions: 'fail', orphans: 'ok', blocked: 'ok' })
+  expect(levelsOf(waiting)).toMatchObject({ node: 'ok', config: 'ok', postgres: 'ok', schema: 'ok', timeline: 'ok', queue: 'ok', workers: 'fail', versions: 'fail', orphans: 'ok', blocked: 'ok' })
 })
 
 test('the doctor says how what waits for a version is moved, and repin says beforehand that nobody serves it', async () => {
@@ -94,7 +94,7 @@ describeRedis('doctor and Redis', (redisUrl) => {
   test('a Redis that answers is looked into: eviction and persistence', async () => {
     const outcome = await world.pawl('doctor', '--json', '--config', world.write('pawl.config.mjs', `export default { agents: [], queue: { backend: 'redis', url: ${JSON.stringify(redisUrl)} } }`))
     expect(levelsOf(outcome)).toMatchObject({ queue: 'ok' })
-    expect(Object.keys(levelsOf(outcome))).toEqual(expect.arrayContaining(['redis-eviction', 'redis-persistence']))
+    expect(Object.keys(levelsOf(outcome))).toEqual(expect.arrayContaining(['redis-version', 'redis-eviction', 'redis-persistence']))
   })
 
   test('a Redis that is down is named by its host', async () => {

@@ -3,6 +3,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Progress, StartedRun } from './index.ts'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { callPawl } from './cli/call-pawl.testsuite.ts'
+import { startPawl } from './cli/command.testsuite.ts'
+import { exitOf } from './cli/exit-codes.ts'
 import { openWorld, type World } from './cli/world.testsuite.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
@@ -130,4 +133,18 @@ test('a run is paused, resumed and cancelled, and a cancelled one says how it go
   const watched = await world.pawl('run', 'watch', id)
   expect(watched.code).toBe(1)
   expect(watched.stdout).toContain(`pawl run resume ${id} --dry-run`)
+})
+
+test('Ctrl-C ends watching with exit 130 and says that the run goes on; the exit codes are those of the page', async () => {
+  const file = world.write('nobody.ndjson', '{"key":"a","payload":{"line":"x"}}\n')
+  const env = { DATABASE_URL: world.url }
+  const started = await callPawl(['run', 'start', 'notes', '--agent-version', 'nobody-has-it', '--items', file, '--json'], { cwd: world.folder, env })
+  const { id } = JSON.parse(started.stdout) as StartedRun
+  const watching = startPawl(['run', 'watch', id], { cwd: world.folder, env })
+  await watching.line((line) => line.includes('0/1 done'))
+  watching.kill('SIGINT')
+  const { code, stderr } = await watching.ended
+  expect([code, stderr]).toEqual([exitOf.interrupted, expect.stringContaining(`The run goes on. Watch it again with: pawl run watch ${id}`)])
+  const page = readFileSync(new URL('../../../docs/cli.md', import.meta.url), 'utf8')
+  expect([...page.matchAll(/^\| (\d+) \|/gm)].map(([, n]) => Number(n))).toEqual(Object.values(exitOf).toSorted((a, b) => a - b))
 })

@@ -18,6 +18,8 @@ export interface Surroundings {
   readonly cwd: string
   /** Beside PATH and HOME nothing of the test's own environment is passed on. */
   readonly env?: Readonly<Record<string, string>>
+  /** On its stdin; nothing at all without. */
+  readonly input?: string
 }
 
 export interface Running {
@@ -33,9 +35,10 @@ export const startPawl = (args: readonly string[], surroundings: Surroundings): 
 /** As it is installed: for a fleet of several processes, each of which would compile the sources first. */
 export const startBuilt = (args: readonly string[], surroundings: Surroundings): Running => start([fileURLToPath(new URL('../../bin/pawl.mjs', import.meta.url))], args, surroundings)
 
-function start(program: readonly string[], args: readonly string[], { cwd, env = {} }: Surroundings): Running {
+function start(program: readonly string[], args: readonly string[], { cwd, env = {}, input }: Surroundings): Running {
   const { PATH = '', HOME = '' } = process.env
-  const child = spawn(process.execPath, [...program, ...args], { cwd, env: { PATH, HOME, NO_COLOR: '1', ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [...program, ...args], { cwd, env: { PATH, HOME, NO_COLOR: '1', ...env }, stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] })
+  child.stdin?.end(input)
   let stdout = ''
   let stderr = ''
   const listeners = new Set<() => void>()

@@ -1,8 +1,8 @@
 /** One command: its options and arguments, `--json` and `--verbose`, and what it does. Commands return their exit code; nothing is 0. */
-import type { Command } from 'commander'
+import { Option, type Command } from 'commander'
 import { exitOf } from './exit-codes.ts'
 import { reportFailure } from './fail.ts'
-import { Output } from './output.ts'
+import { Output, type Format } from './output.ts'
 
 export interface Call<O> {
   /** As given, in order; commander has refused a call without the required ones. */
@@ -15,6 +15,8 @@ export interface Leaf<O> {
   readonly usage: string
   readonly about: string
   readonly options?: (command: Command) => void
+  /** It lists things by id, and `-o ids` prints nothing else. */
+  readonly hasIds?: boolean
   readonly run: (call: Call<O>) => Promise<number | void>
 }
 
@@ -26,12 +28,14 @@ export const codeOf = (program: Command): number => codes.get(program) ?? exitOf
 export function addLeaf<O extends object>(parent: Command, leaf: Leaf<O>): void {
   const command = parent.command(leaf.usage).description(leaf.about)
   leaf.options?.(command)
+  if (leaf.hasIds) command.addOption(new Option('-o, --output <format>', 'json as --json; ids for a pipe into a command that takes them with "-"').choices(['text', 'json', 'ids']))
   command.option('--json', 'print JSON for scripts').option('--verbose', 'show where an error comes from')
   command.action(async () => {
-    const { json = false, verbose = false } = command.opts<{ json?: boolean; verbose?: boolean }>()
+    const { json: isJson = false, verbose = false, output = isJson ? 'json' : 'text' } = command.opts<{ json?: boolean; verbose?: boolean; output?: Format }>()
+    const json = output === 'json'
     let code: number | void
     try {
-      code = await leaf.run({ args: command.args, options: command.opts<O>(), out: new Output(json) })
+      code = await leaf.run({ args: command.args, options: command.opts<O>(), out: new Output(output) })
     } catch (error) {
       code = reportFailure(error, { json, verbose })
     }

@@ -1,14 +1,22 @@
 /** Where a command's words go: people read lines and tables on stdout, scripts one JSON document (or one a line). Remarks go to stderr, out of the way. */
 import Table from 'cli-table3'
 import colors from 'picocolors'
+import { openBar, type Bar } from './bar.ts'
 import { plain } from './plain.ts'
 
+/** `text` for people, `json` for scripts, `ids` one a line for the next command's `-`. */
+export type Format = 'text' | 'json' | 'ids'
+
 export class Output {
-  constructor(readonly isJson: boolean) {}
+  constructor(readonly format: Format) {}
+
+  get isJson(): boolean {
+    return this.format === 'json'
+  }
 
   /** For people only. */
   line(text = ''): void {
-    if (!this.isJson) process.stdout.write(`${text}\n`)
+    if (this.format === 'text') process.stdout.write(`${text}\n`)
   }
 
   /** For scripts only. */
@@ -16,14 +24,23 @@ export class Output {
     if (this.isJson) process.stdout.write(`${JSON.stringify(value)}\n`)
   }
 
+  /** For pipes only: what the next command takes. */
+  id(id: string): void {
+    if (this.format === 'ids') process.stdout.write(`${id}\n`)
+  }
+
+  bar(format: string): Bar {
+    return openBar(format, this.format !== 'json')
+  }
+
   /** Beside the answer, on stderr; for people only. */
   remark(text: string): void {
-    if (!this.isJson) process.stderr.write(`${colors.dim(text)}\n`)
+    if (this.format === 'text') process.stderr.write(`${colors.dim(text)}\n`)
   }
 
   /** Cells are shown as `plain` text; a cell may be coloured by its column's `paint`. */
   table(columns: readonly Column[], rows: readonly (readonly string[])[]): void {
-    if (this.isJson) return
+    if (this.format !== 'text') return
     const table = new Table({
       head: columns.map((column) => colors.bold(column.name)), colAligns: columns.map((column) => column.align ?? 'left'),
       chars: bare, style: { head: [], border: [], 'padding-left': 0, 'padding-right': 2 },

@@ -4,13 +4,25 @@ import type { Output } from './output.ts'
 import { wholeNumber } from './parse.ts'
 
 export interface PagingOptions {
-  readonly limit: number
+  /** Undefined: not said; a page for people, everything for a pipe. */
+  readonly limit?: number
   readonly cursor?: string
 }
 
 export const addPagingOptions = (command: Command): Command => command
-  .option('--limit <n>', 'entries of one page', wholeNumber(1, 1_000), 50)
+  .option('--limit <n>', 'entries of one page (default: 50)', wholeNumber(1, 1_000))
   .option('--cursor <cursor>', 'where the next page begins, as the page before said')
+
+export const pageOf = ({ limit = 50, cursor }: PagingOptions): { limit: number; cursor: string | undefined } => ({ limit, cursor })
+
+/** Every page to its end: a pipe that got the first fifty only would do half of what was meant. */
+export async function* allOf<T>({ limit, cursor }: PagingOptions, list: (page: { limit: number; cursor: string | undefined }) => Promise<{ entries: readonly T[]; cursor: string | null }>): AsyncGenerator<T> {
+  for (let next: string | null | undefined = cursor; next !== null;) {
+    const page: { entries: readonly T[]; cursor: string | null } = await list({ limit: limit ?? 1_000, cursor: next })
+    yield* page.entries
+    next = limit === undefined ? page.cursor : null
+  }
+}
 
 export function sayMore(out: Output, cursor: string | null): void {
   if (cursor !== null) out.line(`\nThere is more: the same command with --cursor ${cursor}`)

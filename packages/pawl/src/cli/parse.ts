@@ -1,5 +1,5 @@
 /** Turns what was typed into values; everything refused here is a `UsageError` that names the option. */
-import { parseJson, PawlError } from '@pawl/core'
+import { durationMs, parseJson, PawlError } from '@pawl/core'
 import { readFileSync } from 'node:fs'
 import { InvalidArgumentError } from 'commander'
 import { UsageError } from './fail.ts'
@@ -43,4 +43,18 @@ export function numberArgument(given: string, name: string): number {
   const n = Number(given)
   if (!/^\d+$/.test(given) || !Number.isSafeInteger(n)) throw new UsageError(`${name} must be a whole number, as the lists show it; "${given.slice(0, 40)}" is not.`)
   return n
+}
+
+/** A moment: a date or a time as ISO 8601 has it, or how long ago it was. */
+export function moment(given: string): Date {
+  if (/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/.test(given)) {
+    // A time without a zone is UTC, as every list shows it.
+    const at = new Date(given.includes('T') && !/(Z|[+-]\d\d:?\d\d)$/.test(given) ? `${given}Z` : given)
+    if (!Number.isNaN(at.getTime())) return at
+  }
+  try {
+    return new Date(Date.now() - durationMs(given, 'the moment'))
+  } catch {
+    throw new InvalidArgumentError('Write a date (2026-11-30), a time (2026-11-30T08:00Z), or how long ago (2h, 3d).')
+  }
 }

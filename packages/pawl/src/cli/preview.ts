@@ -31,3 +31,13 @@ function list(out: Output, what: string, calls: Preview['asked']): void {
   for (const call of calls.slice(0, shown)) out.line(`    action ${call.action} of item ${call.itemSeq}, ${cut(call.tool, 40)} ${colors.dim(cut(call.key, 40))}: ${call.why}`)
   if (calls.length > shown) out.line(`    and ${calls.length - shown} more (--json shows all)`)
 }
+
+/** One line of it, for a list of runs. */
+export function previewInShort({ isAllowed, verb, status, items, skipped, calledAgain, verified, asked, undone, residue }: Preview): string {
+  if (!isAllowed) return `${verb} would be refused: it is ${status}`
+  const parts: readonly (readonly [number, string])[] = [
+    [items.again, 'items again'], [items.stopped, 'items stopped'], [skipped, 'calls skipped'], [calledAgain.length, 'called again'],
+    [verified.length, 'verified'], [asked.length, 'asked'], [undone.length, 'undone'], [residue.length, 'left standing'],
+  ]
+  return parts.filter(([n]) => n > 0).map(([n, what]) => `${n.toLocaleString('en')} ${what}`).join(', ') || 'nothing to do'
+}

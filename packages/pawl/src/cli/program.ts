@@ -4,15 +4,18 @@ import { addAnswer } from '../commands/answer.ts'
 import { addApprove } from '../commands/approve.ts'
 import { addAudit } from '../commands/audit.ts'
 import { addChaos } from '../commands/chaos.ts'
+import { addCompletion } from '../commands/completion.ts'
 import { addDashboard } from '../commands/dashboard.ts'
 import { addDemo } from '../commands/demo.ts'
 import { addDev } from '../commands/dev.ts'
 import { addDoctor } from '../commands/doctor.ts'
 import { addInbox } from '../commands/inbox.ts'
+import { addInit } from '../commands/init.ts'
 import { addLedger } from '../commands/ledger.ts'
 import { addMcp } from '../commands/mcp.ts'
 import { addMigrate } from '../commands/migrate.ts'
 import { addProducer } from '../commands/producer.ts'
+import { addPrune } from '../commands/prune.ts'
 import { addRun } from '../commands/run.ts'
 import { addSettle } from '../commands/settle.ts'
 import { addTools } from '../commands/tools.ts'
@@ -34,16 +37,23 @@ export async function runCommand(words: readonly string[]): Promise<number> {
   }
 }
 
-function buildProgram(): Command {
+export function buildProgram(): Command {
+  const program = commandTree()
+  addCompletion(program, commandTree)
+  return program
+}
+
+function commandTree(): Command {
   const program = new Command('pawl')
     .description('Resumable agent runs: a restart skips what is committed, settles what is in flight, continues the rest.')
     .version(readVersion(), '--version')
     .exitOverride()
     .helpCommand(false)
     .showHelpAfterError('(--help shows how it is used)')
-    .addHelpText('after', '\nExit codes: 0 ok · 1 failed · 2 used wrongly · 3 only items that wait for a person are left')
+    .addHelpText('after', '\nExit codes: 0 ok · 1 failed · 2 used wrongly · 3 only items that wait for a person are left · 130 stopped by Ctrl-C')
   program.commandsGroup('Try it')
   addDemo(program)
+  addInit(program)
   addDev(program)
   program.commandsGroup('Run it')
   addWorker(program)
@@ -63,5 +73,6 @@ function buildProgram(): Command {
   addChaos(program)
   addDoctor(program)
   addLedger(program)
+  addPrune(program)
   return program
 }

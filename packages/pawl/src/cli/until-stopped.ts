@@ -1,4 +1,7 @@
-/** Waits for the signal that ends a service. The second one is for people who will not wait: it ends the process at once. */
+/**
+ * Waits for the signal that ends a service, or for the end of the process that forked it. A second signal is for people who will not wait: it ends
+ * the process at once.
+ */
 export function untilStopped(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let isStopping = false
@@ -9,5 +12,6 @@ export function untilStopped(): Promise<NodeJS.Signals> {
         resolve(signal)
       })
     }
+    process.once('disconnect', () => { resolve('SIGHUP') })
   })
 }

@@ -24,6 +24,8 @@ export interface World {
   pawl(...args: string[]): Promise<Outcome>
   /** In a process of its own, as it is for people. */
   child(...args: string[]): Promise<Outcome>
+  /** Likewise, with that on its stdin. */
+  piped(input: string, ...args: string[]): Promise<Outcome>
   /** Of a command that must succeed. */
   json<T>(...args: string[]): Promise<T>
   write(name: string, text: string): string
@@ -40,7 +42,7 @@ export async function openWorld(options: { migrate: boolean }): Promise<World> {
   let stopFleet = async (): Promise<void> => undefined
   const pawl = (...args: string[]): Promise<Outcome> => callPawl(args, { cwd: folder, env })
   return {
-    folder, url: database.url, ledger, env, pawl, child: (...args) => runPawl(args, { cwd: folder, env }),
+    folder, url: database.url, ledger, env, pawl, child: (...args) => runPawl(args, { cwd: folder, env }), piped: (input, ...args) => runPawl(args, { cwd: folder, env, input }),
     async json<T>(...args: string[]): Promise<T> {
       const { code, stdout, stderr } = await pawl(...args, '--json')
       if (code !== 0) throw new Error(`pawl ${args.join(' ')} ended with ${code}: ${stderr}`)

@@ -1,8 +1,8 @@
 import { inboxToWire, type ApprovalDecision, type InboxItem, type PawlClient } from '@pawl/client'
 import { PawlError } from '@pawl/core'
-import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { showEntry } from '../cli/answers.ts'
+import { ask } from '../cli/ask.ts'
 import { exitOf } from '../cli/exit-codes.ts'
 import { UsageError } from '../cli/fail.ts'
 import { addLeaf } from '../cli/leaf.ts'
@@ -63,7 +63,7 @@ async function decideAll(client: PawlClient, out: Output, { verb, runId, actionI
   }
   for (const entry of shown) showEntry(out, entry)
   out.line()
-  if (!(await isMeant(options, out, verb, shown.length))) return exitOf.failed
+  if (!options.yes && !(await ask(out, `${verb} ${shown.length === 1 ? 'this call' : `these ${shown.length} calls`}?`))) return exitOf.failed
   const calls = shown.map(({ approval }) => ({ actionId: approval.actionId, digest: approval.digest }))
   return told(out, runId, shown, await client[verb](runId, calls, { note: options.note }))
 }
@@ -85,14 +85,4 @@ async function listWaiting(client: PawlClient, runId: string): Promise<Waiting[]
     cursor = page.cursor
   }
   return found
-}
-
-async function isMeant(options: ApproveOptions, out: Output, verb: string, n: number): Promise<boolean> {
-  if (options.yes || out.isJson || !process.stdin.isTTY || !process.stdout.isTTY) return true
-  const door = createInterface({ input: process.stdin, output: process.stdout })
-  try {
-    return /^y(es)?$/i.test((await door.question(`${verb} ${n === 1 ? 'this call' : `these ${n} calls`}? [y/N] `)).trim())
-  } finally {
-    door.close()
-  }
 }

@@ -2,7 +2,7 @@ import { inboxToWire } from '@pawl/client'
 import type { Command } from 'commander'
 import { answersTo, showEntry } from '../cli/answers.ts'
 import { addLeaf } from '../cli/leaf.ts'
-import { addPagingOptions, sayMore, type PagingOptions } from '../cli/paging.ts'
+import { addPagingOptions, pageOf, sayMore, type PagingOptions } from '../cli/paging.ts'
 import { addPlaceOptions, openClient, type PlaceOptions } from '../cli/place.ts'
 
 interface InboxOptions extends PlaceOptions, PagingOptions {
@@ -17,7 +17,7 @@ export function addInbox(parent: Command): void {
     async run({ options, out }) {
       const client = await openClient(options, out)
       try {
-        const page = await client.inbox({ runId: options.run, limit: options.limit, cursor: options.cursor })
+        const page = await client.inbox({ runId: options.run, ...pageOf(options) })
         out.emit({ ...page, entries: page.entries.map((entry) => ({ ...inboxToWire(entry), commands: answersTo(entry) })) })
         if (page.entries.length === 0) out.line('Nothing waits for a person.')
         for (const [i, entry] of page.entries.entries()) {

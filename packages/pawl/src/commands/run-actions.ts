@@ -2,7 +2,7 @@ import { actionToWire } from '@pawl/client'
 import { ACTION_STATUSES, type ActionStatus } from '@pawl/core'
 import { Option, type Command } from 'commander'
 import { addLeaf } from '../cli/leaf.ts'
-import { addPagingOptions, sayMore, type PagingOptions } from '../cli/paging.ts'
+import { addPagingOptions, pageOf, sayMore, type PagingOptions } from '../cli/paging.ts'
 import { wholeNumber } from '../cli/parse.ts'
 import { addPlaceOptions, openClient, type PlaceOptions } from '../cli/place.ts'
 import { cut, short } from '../cli/plain.ts'
@@ -24,7 +24,7 @@ export function addRunActions(parent: Command): void {
       const [runId = ''] = args
       const client = await openClient(options, out)
       try {
-        const page = await client.listActions(runId, { itemSeq: options.item, status: options.status, limit: options.limit, cursor: options.cursor })
+        const page = await client.listActions(runId, { itemSeq: options.item, status: options.status, ...pageOf(options) })
         out.emit({ ...page, entries: page.entries.map(actionToWire) })
         if (page.entries.length === 0) out.line('No such actions.')
         else {

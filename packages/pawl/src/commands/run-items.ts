@@ -2,7 +2,7 @@ import { itemToWire } from '@pawl/client'
 import { ITEM_KINDS, ITEM_STATUSES, type ItemKind, type ItemStatus } from '@pawl/core'
 import { Option, type Command } from 'commander'
 import { addLeaf } from '../cli/leaf.ts'
-import { addPagingOptions, sayMore, type PagingOptions } from '../cli/paging.ts'
+import { addPagingOptions, pageOf, sayMore, type PagingOptions } from '../cli/paging.ts'
 import { addPlaceOptions, openClient, type PlaceOptions } from '../cli/place.ts'
 import { cut, short } from '../cli/plain.ts'
 import { paintStatus } from '../cli/status.ts'
@@ -23,7 +23,7 @@ export function addRunItems(parent: Command): void {
       const [runId = ''] = args
       const client = await openClient(options, out)
       try {
-        const page = await client.listItems(runId, { status: options.status, kind: options.kind, limit: options.limit, cursor: options.cursor })
+        const page = await client.listItems(runId, { status: options.status, kind: options.kind, ...pageOf(options) })
         out.emit({ ...page, entries: page.entries.map(itemToWire) })
         if (page.entries.length === 0) out.line('No such items.')
         else {

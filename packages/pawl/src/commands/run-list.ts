@@ -2,7 +2,7 @@ import { runToWire } from '@pawl/client'
 import { RUN_STATUSES, type RunStatus } from '@pawl/core'
 import { Option, type Command } from 'commander'
 import { addLeaf } from '../cli/leaf.ts'
-import { addPagingOptions, sayMore, type PagingOptions } from '../cli/paging.ts'
+import { addPagingOptions, allOf, pageOf, sayMore, type PagingOptions } from '../cli/paging.ts'
 import { collectLabel } from '../cli/parse.ts'
 import { addPlaceOptions, openClient, type PlaceOptions } from '../cli/place.ts'
 import { time } from '../cli/plain.ts'
@@ -17,7 +17,7 @@ interface ListOptions extends PlaceOptions, PagingOptions {
 /** `pawl run list`. JSON: `{ entries: Run[], cursor }`. */
 export function addRunList(parent: Command): void {
   addLeaf<ListOptions>(parent, {
-    usage: 'list', about: 'the runs, newest first',
+    usage: 'list', about: 'the runs, newest first', hasIds: true,
     options: (command) => addPlaceOptions(addPagingOptions(command
       .option('--agent <name>', 'only of this agent')
       .addOption(new Option('--status <status>', 'only in this status').choices(RUN_STATUSES))
@@ -25,7 +25,12 @@ export function addRunList(parent: Command): void {
     async run({ options, out }) {
       const client = await openClient(options, out)
       try {
-        const page = await client.listRuns({ agent: options.agent, status: options.status, labels: options.label, limit: options.limit, cursor: options.cursor })
+        const filter = { agent: options.agent, status: options.status, labels: options.label }
+        if (out.format === 'ids') {
+          for await (const run of allOf(options, (page) => client.listRuns({ ...filter, ...page }))) out.id(run.id)
+          return
+        }
+        const page = await client.listRuns({ ...filter, ...pageOf(options) })
         out.emit({ ...page, entries: page.entries.map(runToWire) })
         if (page.entries.length === 0) out.line('No runs here. Start one with: pawl run start <agent> --input \'{}\'')
         else {

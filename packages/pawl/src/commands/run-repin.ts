@@ -1,11 +1,13 @@
 import type { RepinPreview } from '@pawl/client'
 import type { Command } from 'commander'
+import { actOnMany } from '../cli/bulk.ts'
 import { exitOf } from '../cli/exit-codes.ts'
 import { UsageError } from '../cli/fail.ts'
 import { addLeaf } from '../cli/leaf.ts'
 import type { Output } from '../cli/output.ts'
 import { addPlaceOptions, openClient, type PlaceOptions } from '../cli/place.ts'
 import { many, plain } from '../cli/plain.ts'
+import { givenRuns } from '../cli/run-ids.ts'
 
 interface RepinCommandOptions extends PlaceOptions {
   readonly to?: string
@@ -14,21 +16,30 @@ interface RepinCommandOptions extends PlaceOptions {
   readonly reason?: string
 }
 
-/** `pawl run repin <run> --to <version>`. JSON: `RepinAnswer`, with `--dry-run` a `RepinPreview`. */
+/** `pawl run repin <run...> --to <version>`; "-" for the runs on stdin. JSON: of one `RepinAnswer`, with `--dry-run` a `RepinPreview`; of several a `BulkReport`. */
 export function addRunRepin(parent: Command): void {
   addLeaf<RepinCommandOptions>(parent, {
-    usage: 'repin <run>', about: 'move it to another agent version (--to), its model, prompt and tools with it',
+    usage: 'repin <run...>', about: 'move it to another agent version (--to), its model, prompt and tools with it',
     options: (command) => void addPlaceOptions(command)
       .option('--to <version>', 'the version it goes on with')
       .option('--dry-run', 'change nothing; say what the new version would not recognise')
       .option('--force', 'also to a version no live worker and no agent of the config has')
       .option('--reason <text>', 'kept with the event'),
     async run({ args, options, out }) {
-      const [runId = ''] = args
+      const { ids, isMany } = await givenRuns(args, 'repin --to <version>')
+      const [runId = ''] = ids
       const { to, dryRun, force, reason } = options
-      if (to === undefined) throw new UsageError(`Name the version: pawl run repin ${runId} --to <version>. "pawl doctor" lists what is served.`)
+      if (to === undefined) throw new UsageError(`Name the version: pawl run repin ${isMany ? '-' : runId} --to <version>. "pawl doctor" lists what is served.`)
       const client = await openClient(options, out, { agents: true })
       try {
+        if (isMany) {
+          return await actOnMany(out, 'repin', ids, { dryRun: dryRun ?? false }, async (id) => {
+            const one = await client.repin(id, { to, dryRun, force, reason })
+            return one.dryRun
+              ? { outcome: one.isAllowed ? 'done' : 'refused', status: null, detail: inShort(one) }
+              : { outcome: 'done', status: one.status, detail: `version ${one.from.version} → ${one.to.version}, ${many(one.moved, 'item')} moved` }
+          })
+        }
         const answer = await client.repin(runId, { to, dryRun, force, reason })
         out.emit(answer)
         if (answer.dryRun) return showRepin(out, answer)
@@ -40,6 +51,10 @@ export function addRunRepin(parent: Command): void {
     },
   })
 }
+
+const inShort = ({ isAllowed, from, to, live, unserved, changedTools }: RepinPreview): string => (isAllowed
+  ? [`version ${from.version} → ${to.version}`, many(live, 'item'), ...unserved.map((call) => `${many(call.items, 'item')} blocked by ${call.tool}@${call.version}`), ...(changedTools.length === 0 ? [] : [many(changedTools.length, 'changed tool')])].join(', ')
+  : `no live worker and no agent known here has version ${to.version}`)
 
 function showRepin(out: Output, preview: RepinPreview): number {
   const { from, to, workers } = preview

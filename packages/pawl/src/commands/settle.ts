@@ -1,8 +1,8 @@
 import { actionToWire, inboxToWire, type DoubtSettlement, type InboxItem, type PawlClient } from '@pawl/client'
 import { PawlError } from '@pawl/core'
-import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { showDoubt } from '../cli/answers.ts'
+import { ask } from '../cli/ask.ts'
 import { exitOf } from '../cli/exit-codes.ts'
 import { UsageError } from '../cli/fail.ts'
 import { addLeaf } from '../cli/leaf.ts'
@@ -53,7 +53,10 @@ export function addSettle(parent: Command): void {
         show(out, doubt)
         if (answer === undefined) throw new UsageError('Say what became of it: --happened, --did-not or --abandon.')
         const { attempt = doubt.action.attempt, evidence = doubt.action.evidence.length } = options
-        if (options.attempt === undefined && !(await isMeant(options, out, answer))) return exitOf.failed
+        if (options.attempt === undefined && !options.yes && !(await ask(out, `Answer "${words[answer]}"?`))) {
+          out.line('Nothing was answered.')
+          return exitOf.failed
+        }
         const action = await client.settle(runId, actionId, { answer, result, attempt, evidence, note: options.note })
         out.emit({ doubt: inboxToWire(doubt), action: actionToWire(action) })
         out.line(`Action ${action.id} is ${paintStatus(action.status)} now; item ${action.itemSeq} of run ${runId} goes on from there.`)
@@ -88,16 +91,3 @@ function show(out: Output, doubt: Doubt): void {
 }
 
 const words = { happened: 'it happened', did_not: 'it did not happen, send it again', abandon: 'nobody will find out, give it up' } as const
-
-async function isMeant(options: SettleOptions, out: Output, answer: DoubtSettlement['answer']): Promise<boolean> {
-  if (options.yes || out.isJson || !process.stdin.isTTY || !process.stdout.isTTY) return true
-  const door = createInterface({ input: process.stdin, output: process.stdout })
-  try {
-    const reply = await door.question(`Answer "${words[answer]}"? [y/N] `)
-    if (/^y(es)?$/i.test(reply.trim())) return true
-  } finally {
-    door.close()
-  }
-  out.line('Nothing was answered.')
-  return false
-}

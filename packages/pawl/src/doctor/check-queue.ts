@@ -39,9 +39,10 @@ async function checkRedis(url: string): Promise<Finding[]> {
     const policy = facts.get('maxmemory_policy') ?? 'unknown'
     const keeps = facts.get('aof_enabled') === '1'
     return [
+      checkVersion(facts.get('redis_version')),
       policy === 'noeviction'
         ? ok('redis-eviction', 'maxmemory-policy is noeviction')
-        : fail('redis-eviction', `maxmemory-policy is ${policy}: under memory pressure Redis drops jobs, and BullMQ's keys in halves`, 'redis-cli config set maxmemory-policy noeviction (and in redis.conf)'),
+        : fail('redis-eviction', `maxmemory-policy is ${policy}: under memory pressure Redis drops jobs, and BullMQ's keys in halves`, 'redis-cli config set maxmemory-policy noeviction (and in redis.conf). Workers and producer do not start on it unless PAWL_ALLOW_EVICTION=true.'),
       keeps
         ? ok('redis-persistence', 'appendonly is on')
         : warn('redis-persistence', 'appendonly is off: after a restart of Redis the queue is rung anew from the ledger, which takes seconds', 'redis-cli config set appendonly yes (and in redis.conf)'),
@@ -51,4 +52,15 @@ async function checkRedis(url: string): Promise<Finding[]> {
   } finally {
     redis.disconnect()
   }
+}
+
+/** What the queue's scripts need, and what they are made for. Others that speak Redis say a version, too. */
+const [oldest, wanted] = [[5, 0], [6, 2]] as const
+
+function checkVersion(version: string | undefined): Finding {
+  const [major = 0, minor = 0] = (version ?? '').split('.').map(Number)
+  const isFrom = ([a, b]: readonly [number, number]): boolean => major > a || (major === a && minor >= b)
+  if (version === undefined) return warn('redis-version', 'Redis does not tell its version', 'See by hand that it is 6.2 or newer.')
+  if (!isFrom(oldest)) return fail('redis-version', `Redis ${version} is too old for the queue`, 'Install 6.2 or newer.')
+  return isFrom(wanted) ? ok('redis-version', `Redis ${version}`) : warn('redis-version', `Redis ${version} works, and the queue is made for 6.2 and newer`, 'Install 6.2 or newer.')
 }

@@ -4,20 +4,22 @@ import { Ledger, readIdentity } from '@pawl/ledger'
 import type { Output } from '../cli/output.ts'
 import { findConfig, findDatabase, type DatabaseOptions } from '../cli/place.ts'
 import { checkFleet } from './check-fleet.ts'
+import { checkNode } from './check-node.ts'
 import { checkPostgres } from './check-postgres.ts'
 import { checkQueue } from './check-queue.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
 
 export async function examine(options: DatabaseOptions, out: Output): Promise<Finding[]> {
-  const [config, finding] = await checkConfig(options.config)
+  const [config, loaded] = await checkConfig(options.config)
+  const own = [checkNode(process.versions.node), loaded]
   const place = await findDatabase(options, out).catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))))
-  if (place instanceof Error) return [finding, fail('postgres', place.message, 'Name the database, or run: pawl dev')]
+  if (place instanceof Error) return [...own, fail('postgres', place.message, 'Name the database, or run: pawl dev')]
   const ledger = new Ledger({ url: place.url, name: 'pawl-doctor' })
   try {
     const { findings, isReadable } = await checkPostgres(ledger)
-    if (!isReadable) return [finding, ...findings]
+    if (!isReadable) return [...own, ...findings]
     const { id } = await readIdentity(ledger)
-    return [finding, ...findings, ...(await checkQueue(place.url, id, config)), ...(await checkFleet(ledger, config?.agents))]
+    return [...own, ...findings, ...(await checkQueue(place.url, id, config)), ...(await checkFleet(ledger, config?.agents))]
   } finally {
     await ledger.close()
   }

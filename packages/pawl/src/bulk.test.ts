@@ -1,0 +1,83 @@
+/** One verb for many runs: named, or piped from a list; each has a result of its own, and the exit code says whether one was refused. */
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import type { BulkReport } from './cli/bulk.ts'
+import { openWorld, type World } from './cli/world.testsuite.ts'
+import type { Run, StartedRun } from './index.ts'
+
+vi.setConfig({ testTimeout: 120_000 })
+let world: World
+beforeAll(async () => { world = await openWorld({ migrate: true }) })
+afterAll(async () => { await world.close() })
+
+const unknown = '01a22825-62eb-7115-9249-dfba67e4f7f7'
+let label = 0
+
+/** Runs nobody works on: there is no fleet. */
+async function openRuns(n: number, ...given: string[]): Promise<{ ids: string[]; label: string }> {
+  const mark = `batch=${++label}`
+  const ids: string[] = []
+  for (let i = 0; i < n; i++) ids.push((await world.json<StartedRun>('run', 'start', 'notes', '--input', '{"lines":1}', '--label', mark, ...given)).id)
+  return { ids, label: mark }
+}
+
+const listed = (...filter: string[]) => world.json<{ entries: Run[] }>('run', 'list', '--limit', '1000', ...filter)
+
+test('a list of ids goes through a pipe into a verb: every page of it, each run with its result', async () => {
+  const { ids, label: mark } = await openRuns(3)
+  const list = await world.pawl('run', 'list', '--label', mark, '-o', 'ids')
+  expect(list).toEqual({ code: 0, stderr: '', stdout: `${ids.toReversed().join('\n')}\n` })
+  const paused = await world.piped(list.stdout, 'run', 'pause', '-', '--json')
+  expect([paused.code, paused.stderr]).toEqual([0, ''])
+  expect(JSON.parse(paused.stdout)).toEqual({
+    verb: 'pause', dryRun: false, total: 3, done: 3, refused: 0, entries: ids.toReversed().map((runId) => ({ runId, outcome: 'done', status: 'splitting', detail: '' })),
+  } satisfies BulkReport)
+  expect((await listed('--label', mark)).entries.map((run) => run.paused)).toEqual([true, true, true])
+})
+
+test('-o ids prints all there are, not the first page of them; with --limit just so many', async () => {
+  await world.ledger.query(`insert into pawl.runs (id, namespace, agent, agent_version, input, status, created_by) select gen_random_uuid(), 'default', 'many', '1', '{}', 'completed', 't' from generate_series(1, 1050)`)
+  const all = await world.pawl('run', 'list', '--agent', 'many', '-o', 'ids')
+  expect(new Set(all.stdout.trim().split('\n')).size).toBe(1_050)
+  const few = await world.pawl('run', 'list', '--agent', 'many', '-o', 'ids', '--limit', '7')
+  expect(few.stdout.trim().split('\n')).toHaveLength(7)
+})
+
+test('what is refused stops no other, is named with its reason, and makes exit 1', async () => {
+  const { ids: [first = '', second = ''] } = await openRuns(2)
+  await world.json('run', 'cancel', first)
+  const { code, stdout, stderr } = await world.pawl('run', 'cancel', first, unknown, second, '--reason', 'wrong list')
+  expect([code, stderr]).toEqual([1, ''])
+  expect(stdout).toMatch(new RegExp(`^${first} {2}refused {2}.*cancelled.*\n${unknown} {2}refused {2}There is no run.*\n${second} {2}cancelled\ncancel: 3 runs, 1 done, 2 refused\\.\n$`))
+  expect(await world.json('run', 'show', second)).toMatchObject({ status: 'cancelled' })
+})
+
+test('a dry run of many changes nothing and says in a line each what would be done', async () => {
+  const { ids } = await openRuns(2, '--items', world.write('two.ndjson', '{"key":"a","payload":{"line":"a"}}\n{"key":"b","payload":{"line":"b"}}\n'))
+  for (const id of ids) await world.json('run', 'cancel', id)
+  const before = await Promise.all(ids.map((id) => world.json<Run>('run', 'show', id)))
+  const looked = await world.pawl('run', 'resume', ...ids, '--dry-run')
+  expect([looked.code, looked.stdout]).toEqual([0, expect.stringMatching(/2 items again\n.*2 items again\nLooked at, nothing was changed: resume of 2 runs, 2 would be done\.\n$/)])
+  expect(await Promise.all(ids.map((id) => world.json<Run>('run', 'show', id)))).toEqual(before)
+  const resumed = await world.json<BulkReport>('run', 'resume', ...ids)
+  expect(resumed).toMatchObject({ done: 2, refused: 0, entries: [{ detail: '2 items went round again' }, {}] })
+})
+
+test('compensate and repin take several runs as well', async () => {
+  const { ids } = await openRuns(2)
+  expect(await world.json('run', 'repin', ...ids, '--to', '2', '--force')).toMatchObject({ verb: 'repin', done: 2, entries: [{ detail: expect.stringContaining('version 1 → 2') as string }, {}] })
+  for (const id of ids) await world.json('run', 'cancel', id)
+  expect(await world.json('run', 'compensate', ...ids)).toMatchObject({ verb: 'compensate', done: 2, entries: [{ status: 'compensating' }, { status: 'compensating' }] })
+})
+
+test('nothing in the pipe is nothing to do; "-" beside others, or without a pipe, is used wrongly', async () => {
+  expect(await world.piped('\n', 'run', 'resume', '-')).toEqual({ code: 0, stderr: '', stdout: 'No runs were given, so nothing was done.\n' })
+  expect(await world.pawl('run', 'resume', '-', unknown)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('pawl run list -o ids | pawl run resume -') as string })
+  expect(await world.pawl('run', 'resume', unknown, unknown.replace('01', '02'), '--item', '1')).toMatchObject({ code: 2, stderr: expect.stringContaining('one run') as string })
+})
+
+test('a database that is gone is no result of a run: the command ends and says how far it came', async () => {
+  const outcome = await world.pawl('run', 'pause', unknown, unknown.replace('01', '02'), '--database', 'postgres://ann:geheim@127.0.0.1:1/x')
+  expect(outcome).toMatchObject({ code: 1, stdout: '' })
+  expect(outcome.stderr).toContain('did not answer')
+  expect(outcome.stderr).not.toContain('geheim')
+})
