@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { openDesk, type Desk } from './desk.ts'
 import { examples } from './examples.ts'
 import { runWorld } from './run-world.ts'
 import { sumReports, type Report } from './report.ts'
@@ -11,10 +12,10 @@ import { Stage } from './stage.ts'
 
 async function main(): Promise<number> {
   const { values } = parseArgs({ options: {
-    example: { type: 'string', default: 'migration' }, json: { type: 'boolean', default: false }, verbose: { type: 'boolean', default: false }, small: { type: 'boolean', default: false }, folder: { type: 'string' }, seed: { type: 'string' }, help: { type: 'boolean', default: false },
+    example: { type: 'string', default: 'migration' }, json: { type: 'boolean', default: false }, verbose: { type: 'boolean', default: false }, small: { type: 'boolean', default: false }, 'by-hand': { type: 'boolean', default: false }, folder: { type: 'string' }, seed: { type: 'string' }, help: { type: 'boolean', default: false },
   } })
   if (values.help) {
-    process.stdout.write(`pawl demo [--example ${Object.keys(examples).join('|')}] [--small] [--json] [--verbose] [--seed N] [--folder DIR]\n`)
+    process.stdout.write(`pawl demo [--example ${Object.keys(examples).join('|')}] [--small] [--by-hand] [--json] [--verbose] [--seed N] [--folder DIR]\n`)
     return 0
   }
   const example = examples[values.example]
@@ -39,12 +40,16 @@ async function main(): Promise<number> {
     const stage = await Stage.open(join(folder, String(i + 1)), screen, interrupted.signal)
     try {
       screen.say(stage.queue.backend === 'redis' ? 'queue: Redis, as REDIS_URL is set; ledger: an embedded Postgres' : 'ledger and queue: an embedded Postgres (set REDIS_URL to use Redis for the queue)')
-      const world = await openWorld({ folder: join(folder, String(i + 1)), databaseUrl: stage.databaseUrl, say: (line) => screen.say(line), isSmall: values.small, random })
+      const world = await openWorld({ folder: join(folder, String(i + 1)), databaseUrl: stage.databaseUrl, say: (line) => screen.say(line), isSmall: values.small, isByHand: values['by-hand'], random })
+      if (values['by-hand'] && world.approve === undefined) screen.say(`nothing in the example "${example.name}" waits for a yes; "research" has such calls`)
+      let desk: Desk | undefined
       try {
+        if (values['by-hand']) desk = await openDesk({ ...process.env, ...world.env, ...stage.env(), PAWL_CONFIG: world.configPath }, screen)
         screen.begin(`${example.name}: ${world.workers.processes} worker processes, ${world.kills.workers + (world.kills.everything ? 1 : 0) + (world.failpoints?.length ?? 0)} kills to come`)
-        reports.push(await runWorld(stage, example.name, world, { seed, random }))
+        reports.push(await runWorld(stage, example.name, world, { seed, random, desk }))
       } finally {
         screen.end()
+        await desk?.close()
         await world.close()
       }
     } finally {

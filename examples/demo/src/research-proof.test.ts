@@ -23,7 +23,7 @@ const asked = (n: number, label: string): void => line(place.books.model, { n, o
 beforeEach(() => {
   const root = mkdtempSync(join(tmpdir(), 'pawl-proof-'))
   const book = (name: string): string => join(root, name)
-  place = { root, topics: ['tides', 'winds'], refused: 'winds', books: { model: book('model'), memory: book('memory'), graph: book('graph'), mail: book('mail') } }
+  place = { root, topics: ['tides', 'winds'], refused: ['winds'], books: { model: book('model'), memory: book('memory'), graph: book('graph'), mail: book('mail') } }
   for (const folder of ['drafts', 'published']) mkdirSync(join(root, folder))
   writeFileSync(join(root, 'published/tides.md'), note('tides'))
   writeFileSync(join(root, 'drafts/winds.md'), note('winds'))

@@ -11,8 +11,8 @@ export interface ResearchPlace {
   readonly root: string
   readonly books: { readonly model: string; readonly memory: string; readonly graph: string; readonly mail: string }
   readonly topics: readonly string[]
-  /** The topic whose note a person did not let be published. */
-  readonly refused: string
+  /** The topics whose notes a person did not let be published. */
+  readonly refused: readonly string[]
 }
 
 /** Notes by their path below the folder. */
@@ -49,15 +49,15 @@ function proveNotes({ root, topics, refused }: ResearchPlace): Counted {
   let lost = 0
   const faults: string[] = []
   for (const topic of topics) {
-    const [right, wrong] = topic === refused ? ['drafts', 'published'] : ['published', 'drafts']
+    const [right, wrong] = refused.includes(topic) ? ['drafts', 'published'] : ['published', 'drafts']
     const note = notes.get(`${right}/${topic}.md`)
-    if (notes.has(`${wrong}/${topic}.md`)) faults.push(`the note on ${topic} is in ${wrong}, where it ${topic === refused ? 'was not allowed' : 'is no longer'}`)
+    if (notes.has(`${wrong}/${topic}.md`)) faults.push(`the note on ${topic} is in ${wrong}, where it ${refused.includes(topic) ? 'was not allowed' : 'is no longer'}`)
     const found = note === undefined ? [0] : [times(note, factOf(topic, 1)), times(note, factOf(topic, 2)), times(note, 'In short:')]
-    effects += Math.max(...found) + 1 + (topic === refused ? 0 : 1)
+    effects += Math.max(...found) + 1 + (refused.includes(topic) ? 0 : 1)
     duplicates += Math.max(0, Math.max(...found) - 1)
     lost += found.some((n) => n === 0) ? 1 : 0
   }
-  return { effects, duplicates, lost, faults, fact: `${notes.size} notes, each with its facts and one finding; the one a person said no to is still a draft` }
+  return { effects, duplicates, lost, faults, fact: `${notes.size} notes, each with its facts and one finding; ${refused.length === 0 ? 'all are published' : refused.length === 1 ? 'the one a person said no to is still a draft' : `the ${refused.length} a person said no to are still drafts`}` }
 }
 
 function proveMemory({ books, topics }: ResearchPlace): Counted {

@@ -2,6 +2,8 @@
 import { fileURLToPath } from 'node:url'
 import { openTools, readSettings, researchAgent, startOutside } from '@pawl/example-research'
 import { readReceipts } from '@pawl/example-mailing'
+import { decode } from '@pawl/core'
+import type { Ledger } from '@pawl/ledger'
 import { listNotes, proveResearch } from './research-proof.ts'
 import type { Doubt, Example, World, WorldOptions } from './world.ts'
 
@@ -16,7 +18,7 @@ export const research: Example = {
   worlds: [openResearch],
 }
 
-async function openResearch({ folder, say, isSmall, random }: WorldOptions): Promise<World> {
+async function openResearch({ folder, say, isSmall, isByHand, random }: WorldOptions): Promise<World> {
   const topics = isSmall ? names.slice(0, 2) : names
   // A person says no to one of them.
   const refused = topics[Math.floor(random() * topics.length)] ?? ''
@@ -27,17 +29,17 @@ async function openResearch({ folder, say, isSmall, random }: WorldOptions): Pro
   const settings = readSettings(env)
   const tools = await openTools(settings)
   const failpoints = plan(topics.length, isSmall, random)
-  const where = { root: settings.folder, books: outside.books, topics, refused }
+  const where = { root: settings.folder, books: outside.books, topics }
   say(`a model of its own process decides, asked over the ${provider} API; ${failpoints.length} processes will kill themselves: ${failpoints.join(', ')}`)
   return {
     agent: researchAgent(tools, settings.model), input: { topics },
     configPath: fileURLToPath(import.meta.resolve('@pawl/example-research/config')), env,
     expectedActions: topics.length * actionsPerTopic - 1, items: topics.length, workers: { processes: isSmall ? 2 : 3, concurrency: 2, timings: { sendWindowMs: 1_000 } },
-    kills: { workers: isSmall ? 1 : 5, everything: !isSmall, between: isSmall ? [0, 0.25] : [0.1, 0.9], anyMoment: true }, failpoints,
+    kills: { workers: isSmall ? 1 : 5, everything: !isSmall && !isByHand, between: isSmall ? [0, 0.25] : [0.1, 0.9], anyMoment: true }, failpoints,
     endings: ['completed'],
     approve: ({ args }) => ((args as { source: string }).source === `drafts/${refused}.md` ? 'rejected' : 'approved'),
     answerDoubt: async (doubt) => await Promise.resolve(lookAt(doubt, where)),
-    prove: async (ledger, runId) => await proveResearch(ledger, runId, where),
+    prove: async (ledger, runId) => await proveResearch(ledger, runId, { ...where, refused: isByHand ? await listRefused(ledger, runId) : [refused] }),
     close: async () => { await tools.close(); await outside.close() },
   }
 }
@@ -48,6 +50,12 @@ function plan(items: number, isSmall: boolean, random: () => number): string[] {
   const calls = ['after_answer[tool=files.edit_file]:kill', 'before_send[tool=memory.create_entities]:kill', 'after_answer[tool=files.move_file]:kill', 'after_answer[tool=mail.smtp]:kill']
   if (!isSmall) return [...boundaries, ...calls]
   return [boundaries[Math.floor(random() * boundaries.length)], calls[Math.floor(random() * calls.length)]].filter((one) => one !== undefined)
+}
+
+/** What a person who answers for himself said no to. */
+async function listRefused(ledger: Ledger, runId: string): Promise<string[]> {
+  const rows = await ledger.query(`select args from pawl.actions where run_id = $1 and status = 'rejected'`, [runId])
+  return rows.map((row) => /^drafts\/(.*)\.md$/.exec((decode(String(row['args'])) as { source: string }).source)?.[1] ?? '')
 }
 
 /** What a person sees who looks at the mailbox or the folder. */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { PawlClient } from '@pawl/client'
 import { decode } from '@pawl/core'
 import { answerDoubt, auditLedger, releaseItem, wakeItems, type Ledger } from '@pawl/ledger'
+import type { Desk } from './desk.ts'
 import { countLeftInFlight, listCrashLoops, listDoubts, readMoment, readResumeMs, readSettlings, type Moment } from './facts.ts'
 import { Fleet } from './fleet.ts'
 import { Reaper } from './reaper.ts'
@@ -11,9 +12,10 @@ import { redoOf, resumeFigures, type Report } from './report.ts'
 import type { Stage } from './stage.ts'
 import type { World } from './world.ts'
 
-const patienceMs = 900_000
+/** A demo by hand waits for whoever watches it. */
+const patienceMs = { alone: 900_000, byHand: 3_600_000 }
 
-export async function runWorld(stage: Stage, example: string, world: World, chance: { readonly seed: number; readonly random: () => number }): Promise<Report> {
+export async function runWorld(stage: Stage, example: string, world: World, chance: { readonly seed: number; readonly random: () => number; readonly desk?: Desk | undefined }): Promise<Report> {
   const begunAt = Date.now()
   const { say } = stage
   const spent = join(stage.folder, 'failpoints')
@@ -28,7 +30,7 @@ export async function runWorld(stage: Stage, example: string, world: World, chan
   const reaper = new Reaper({ ...world.kills, expectedActions: world.expectedActions }, chance.random)
   let last: Moment
   try {
-    last = await watch(stage, runId, world, fleet, reaper, begunAt)
+    last = await watch(stage, runId, world, fleet, reaper, begunAt, chance.desk)
   } finally {
     await fleet.stop()
   }
@@ -67,13 +69,14 @@ export async function runWorld(stage: Stage, example: string, world: World, chan
   }
 }
 
-async function watch(stage: Stage, runId: string, world: World, fleet: Fleet, reaper: Reaper, begunAt: number): Promise<Moment> {
+async function watch(stage: Stage, runId: string, world: World, fleet: Fleet, reaper: Reaper, begunAt: number, desk: Desk | undefined): Promise<Moment> {
   for (;;) {
     stage.interrupted.throwIfAborted()
     const moment = await readMoment(stage.ledger, runId)
     stage.progress(moment, reaper.kills.length)
     if (isOver(moment)) return moment
-    if (Date.now() - begunAt > patienceMs) throw new Error(`the run did not end within ${patienceMs / 1_000} s: it is ${moment.status}, ${moment.done} of ${moment.total} done, ${moment.blocked} blocked. The workers' log is ${stage.logPath}.`)
+    const patience = desk === undefined ? patienceMs.alone : patienceMs.byHand
+    if (Date.now() - begunAt > patience) throw new Error(`the run did not end within ${patience / 1_000} s: it is ${moment.status}, ${moment.done} of ${moment.total} done, ${moment.blocked} blocked. The workers' log is ${stage.logPath}.`)
     await world.tick?.()
     const kill = await reaper.strike(stage.ledger, runId, moment, fleet, () => stage.killStore())
     if (kill?.what === 'everything') {
@@ -83,7 +86,8 @@ async function watch(stage: Stage, runId: string, world: World, fleet: Fleet, re
     } else if (kill) stage.say(`killed a worker holding ${kill.held.length} items, ${kill.inFlight.length} calls in flight (SIGKILL)`)
     if (moment.blocked > 0) await answer(stage.ledger, runId, world, stage.say)
     if (moment.blocked > 0) await release(stage.ledger, runId, stage.say)
-    if (moment.blocked > 0 && world.approve) await decide(stage.client(), runId, world.approve, stage.say)
+    if (moment.blocked > 0 && desk) await desk.remind(stage.client(), runId)
+    else if (moment.blocked > 0 && world.approve) await decide(stage.client(), runId, world.approve, stage.say)
     await new Promise((resolve) => setTimeout(resolve, 40))
   }
 }

@@ -83,6 +83,8 @@ export interface WorldOptions {
   readonly say: (line: string) => void
   /** A part of the items and fewer kills: what the tests run. */
   readonly isSmall: boolean
+  /** Whoever watches the demo answers what waits for a yes; the demo answers nothing of it. */
+  readonly isByHand: boolean
   /** Of the seed that is printed: the same choices for the same seed. */
   readonly random: () => number
 }
