@@ -1,4 +1,6 @@
 /** One verb for many runs: named, or piped from a list; each has a result of its own, and the exit code says whether one was refused. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { BulkReport } from './cli/bulk.ts'
 import { openWorld, type World } from './cli/world.testsuite.ts'
@@ -59,7 +61,7 @@ test('a dry run of many changes nothing and says in a line each what would be do
   expect([looked.code, looked.stdout]).toEqual([0, expect.stringMatching(/2 items again\n.*2 items again\nLooked at, nothing was changed: resume of 2 runs, 2 would be done\.\n$/)])
   expect(await Promise.all(ids.map((id) => world.json<Run>('run', 'show', id)))).toEqual(before)
   const resumed = await world.json<BulkReport>('run', 'resume', ...ids)
-  expect(resumed).toMatchObject({ done: 2, refused: 0, entries: [{ detail: '2 items went round again' }, {}] })
+  expect(resumed).toMatchObject({ done: 2, refused: 0, entries: [{ status: 'running', detail: '' }, { status: 'running' }] })
 })
 
 test('compensate and repin take several runs as well', async () => {
@@ -80,4 +82,35 @@ test('a database that is gone is no result of a run: the command ends and says h
   expect(outcome).toMatchObject({ code: 1, stdout: '' })
   expect(outcome.stderr).toContain('did not answer')
   expect(outcome.stderr).not.toContain('geheim')
+})
+
+test('pause, resume and cancel are a record in the ledger, which says who did what to which run', async () => {
+  const { ids } = await openRuns(2)
+  await world.json('run', 'cancel', ...ids, '--reason', 'wrong list')
+  const rows = await world.ledger.query<{ verb: string; reason: string; runs: number }>(`select b.verb, b.reason, (select count(*)::integer from pawl.bulk_runs r where r.bulk_id = b.id and r.outcome = 'done') as runs
+    from pawl.bulks b where exists (select 1 from pawl.bulk_runs r where r.bulk_id = b.id and r.run_id = $1)`, [ids[0] ?? ''])
+  expect(rows).toEqual([{ verb: 'cancel', reason: 'wrong list', runs: 2 }])
+})
+
+test('the list is narrowed by several statuses, by what it is searched for, by when it was made and by whether it stands', async () => {
+  const { ids: [first = '', second = ''], label: mark } = await openRuns(2, '--key', 'found-by-its-key')
+  expect(second).toBe(first)
+  const found = async (...filter: string[]): Promise<string> => (await world.pawl('run', 'list', '--label', mark, '-o', 'ids', ...filter)).stdout.trim()
+  expect(await Promise.all([
+    found('--status', 'completed', 'splitting'), found('--status', 'completed'), found('--search', 'found-by-its-key'), found('--search', first.slice(0, 13)), found('--search', 'nothing'),
+    found('--created-after', '1h'), found('--created-before', '1h'), found('--created-before', '2020-01-01'), found('--paused'), found('--no-paused'),
+  ])).toEqual([first, '', first, first, '', first, '', '', '', first])
+  expect(await world.pawl('run', 'list', '--created-after', 'yesterday')).toMatchObject({ code: 2, stderr: expect.stringContaining('how long ago (2h, 3d)') as string })
+})
+
+test('an export is written whole or not at all: to stdout, or into a file', async () => {
+  const { ids: [id = ''] } = await openRuns(1)
+  const lines = (await world.pawl('run', 'export', id)).stdout.trim().split('\n').map((line) => JSON.parse(line) as { kind: string; counts?: Record<string, number> })
+  expect([lines[0]?.kind, lines.at(-1)]).toEqual(['run', { kind: 'end', counts: expect.objectContaining({ run: 1, item: 1 }) as unknown }])
+  const file = join(world.folder, 'run.ndjson')
+  expect(await world.pawl('run', 'export', id, '--out', file)).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining(`${lines.length} lines`) as string })
+  expect(readFileSync(file, 'utf8').trim().split('\n')).toHaveLength(lines.length)
+  const other = join(world.folder, 'other.ndjson')
+  expect(await world.pawl('run', 'export', unknown, '--out', other)).toMatchObject({ code: 1, stdout: '' })
+  expect(readdirSync(world.folder).filter((name) => name.startsWith('other.ndjson'))).toEqual([])
 })

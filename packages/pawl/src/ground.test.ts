@@ -32,7 +32,7 @@ test('the doctor is content with an idle ledger, warns that nobody works, and fa
   await world.json('run', 'start', 'notes', '--input', '{"lines":1}')
   const waiting = await world.pawl('doctor', '--json')
   expect(waiting.code).toBe(1)
-  expect(levelsOf(waiting)).toMatchObject({ node: 'ok', config: 'ok', postgres: 'ok', schema: 'ok', timeline: 'ok', queue: 'ok', workers: 'fail', versions: 'fail', orphans: 'ok', blocked: 'ok' })
+  expect(levelsOf(waiting)).toMatchObject({ node: 'ok', config: 'ok', postgres: 'ok', schema: 'ok', timeline: 'ok', queue: 'ok', drift: 'ok', workers: 'fail', versions: 'fail', orphans: 'ok', blocked: 'ok' })
 })
 
 test('the doctor says how what waits for a version is moved, and repin says beforehand that nobody serves it', async () => {
@@ -64,6 +64,13 @@ test('the doctor names items under ended leases and blocked ones', async () => {
   const outcome = await world.pawl('doctor')
   expect(outcome.stdout).toMatch(/warn +blocked +1 item blocked\n +→ pawl inbox/)
   await world.ledger.query(`update pawl.items set status = 'pending', blocked_reason = null, epoch = 0`)
+})
+
+test('the doctor compares what the ledger rang for with what is on the queue', async () => {
+  await world.ledger.query(`insert into pawl.items (run_id, seq, kind, key, payload, dispatched_at) select r.id, 1000 + n, 'work', 'rung ' || n, 'null', clock_timestamp() from pawl.runs r, generate_series(1, 300) n`)
+  const outcome = await world.pawl('doctor')
+  expect(outcome.stdout).toMatch(/warn +drift +of notes@1 the ledger rang for 300 items and the queue has 0 jobs\n +→ The sweep rings again/)
+  await world.ledger.query(`delete from pawl.items where key like 'rung %'`)
 })
 
 test('a ledger on another history is a failure until a person has said that the gap was reviewed', async () => {

@@ -84,7 +84,7 @@ describe('completion', () => {
 
   test('its script for bash is bash, and each shell has one', async () => {
     const scripts = await Promise.all(['bash', 'zsh', 'fish', 'powershell'].map((shell) => world.child('completion', shell)))
-    expect(scripts.map(({ code, stdout }) => [code, stdout.includes('pawl complete --')])).toEqual([[0, true], [0, true], [0, true], [0, true]])
+    expect(scripts.map(({ code, stdout }) => [code, /pawl.{0,9}complete/.test(stdout)])).toEqual([[0, true], [0, true], [0, true], [0, true]])
     execFileSync('bash', ['-n'], { input: scripts[0]?.stdout ?? '' })
     expect(await world.pawl('completion', 'csh')).toMatchObject({ code: 2, stderr: expect.stringContaining('Allowed choices are bash, zsh, fish, powershell') as string })
   })

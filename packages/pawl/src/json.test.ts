@@ -40,6 +40,7 @@ test('runs: started, listed, shown, watched, steered', async () => {
   await look('run items', id)
   await look('run actions', id)
   await look('run brief', id, '1')
+  await look('run export', id)
   const held = idOf(await look('run start', 'mails', '--items', itemsOf({ to: 'doubt x' })))
   await look('run watch', held)
   await look('run pause', held)

@@ -3,7 +3,7 @@ import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { stopEmbedded } from '@pawl/embedded'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { startPawl, type Running } from './cli/command.testsuite.ts'
+import { startBuilt, startPawl, type Running } from './cli/command.testsuite.ts'
 import { mustBePromised } from './cli/json-contract.testsuite.ts'
 import { openWorld, type World } from './cli/world.testsuite.ts'
 import type { StartedRun } from './index.ts'
@@ -68,7 +68,8 @@ test('dev brings everything in one folder, refuses a second, is found from there
   const folder = join(world.folder, '.pawl')
   const env = { ...world.env, DATABASE_URL: '', PAWL_DATA_DIR: folder }
   const inFolder = (...args: string[]): Running => {
-    const started = startPawl([...args, '--json'], { cwd: world.folder, env })
+    // As installed: dev starts three processes and more, each of which would compile the sources first.
+    const started = startBuilt([...args, '--json'], { cwd: world.folder, env })
     running.add(started)
     void started.ended.then(() => running.delete(started))
     return started
@@ -114,7 +115,8 @@ export const greeter = defineAgent({ name: 'greeter', version: '${version}', ser
   agent('1')
   const config = world.write('reload.config.ts', `import { greeter } from './agent.ts'\nexport default { agents: [greeter] }`)
   const start = (...args: string[]): Running => {
-    const started = startPawl([...args, '--json'], { cwd: world.folder, env })
+    // As installed: dev starts three processes and more, each of which would compile the sources first.
+    const started = startBuilt([...args, '--json'], { cwd: world.folder, env })
     running.add(started)
     void started.ended.then(() => running.delete(started))
     return started

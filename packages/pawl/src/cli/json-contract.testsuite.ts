@@ -2,7 +2,7 @@
  * What `--json` prints, command by command: the promise to scripts. Members may be added; none is renamed, removed or given another type without
  * a word in CHANGELOG. Printed as JSON Schema into docs/cli.schema.json, which a test keeps equal to this.
  */
-import { actionSchema, approvalDecisionSchema, briefSchema, inboxSchema, itemSchema, pageSchema, previewSchema, questionSchema, repinAnswerSchema, repinPreviewSchema, runSchema, startedSchema, verbAnswerSchema } from '@pawl/client'
+import { actionSchema, approvalDecisionSchema, briefSchema, exportLineSchema, inboxSchema, itemSchema, pageSchema, previewSchema, questionSchema, repinAnswerSchema, repinPreviewSchema, runSchema, startedSchema, verbAnswerSchema } from '@pawl/client'
 import { BLOCKED_REASONS, EFFECTS, RUN_STATUSES } from '@pawl/core'
 import { z } from 'zod'
 
@@ -63,6 +63,7 @@ export const jsonContract: Readonly<Record<string, Promised>> = {
   'run fail': one(itemSchema),
   'run budget': one(verbAnswerSchema),
   'run repin': one(z.union([repinAnswerSchema, repinPreviewSchema, bulk])),
+  'run export': lines(exportLineSchema),
   inbox: one(z.object({ entries: z.array(withCommands), cursor: text.nullable() })),
   settle: one(z.object({ doubt: inboxSchema, action: actionSchema })),
   answer: one(questionSchema),

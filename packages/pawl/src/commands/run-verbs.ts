@@ -1,5 +1,6 @@
 import { itemToWire, type PawlClient, type Preview, type VerbAnswer } from '@pawl/client'
 import type { Command } from 'commander'
+import { bulkOnMany, recorded, type RecordedVerb } from '../cli/bulk-record.ts'
 import { actOnMany, type Act } from '../cli/bulk.ts'
 import { exitOf } from '../cli/exit-codes.ts'
 import { UsageError } from '../cli/fail.ts'
@@ -57,6 +58,8 @@ const addItemOptions = (command: Command): Command => command
   .option('--item <seq>', 'only this blocked item', wholeNumber(0, 2_147_483_647))
   .option('--note <text>', 'with --item: kept with the event')
 
+const isRecorded = (name: string): name is RecordedVerb => (recorded as readonly string[]).includes(name)
+
 type Verb = (client: PawlClient, runId: string, dryRun: boolean) => Promise<VerbAnswer | Preview>
 
 async function act({ args, options, out }: Call<VerbOptions>, name: string, verb: Verb): Promise<number> {
@@ -64,6 +67,7 @@ async function act({ args, options, out }: Call<VerbOptions>, name: string, verb
   const dryRun = options.dryRun ?? false
   const client = await openClient(options, out, { agents: dryRun })
   try {
+    if (isMany && !dryRun && isRecorded(name)) return await bulkOnMany(client, out, name, ids, options.reason)
     if (isMany) return await actOnMany(out, name, ids, { dryRun }, inShort((runId) => verb(client, runId, dryRun)))
     const [runId = ''] = ids
     const answer = await verb(client, runId, dryRun)

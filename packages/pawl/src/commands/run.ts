@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { addRunActions } from './run-actions.ts'
 import { addRunBrief } from './run-brief.ts'
 import { addRunBudget } from './run-budget.ts'
+import { addRunExport } from './run-export.ts'
 import { addRunItems } from './run-items.ts'
 import { addRunList } from './run-list.ts'
 import { addRunRepin } from './run-repin.ts'
@@ -23,4 +24,5 @@ export function addRun(parent: Command): void {
   addRunVerbs(run)
   addRunBudget(run)
   addRunRepin(run)
+  addRunExport(run)
 }

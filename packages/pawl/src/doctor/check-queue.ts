@@ -1,30 +1,45 @@
 /** The queue's store. It is never evidence of anything, but a Redis that evicts or forgets costs sweeps, and one that is down stops the fleet. */
-import { connectQueue } from '@pawl/queue'
+import { createClient } from '@pawl/client'
+import type { Ledger } from '@pawl/ledger'
+import { connectQueue, type Queue } from '@pawl/queue'
 import type { PawlConfig } from '@pawl/harness'
 import { Redis } from 'ioredis'
+import { plain } from '../cli/plain.ts'
 import { queueEnv } from '../cli/queue-env.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
 
-export async function checkQueue(databaseUrl: string, ledgerId: string, config: PawlConfig | undefined): Promise<Finding[]> {
+export async function checkQueue(ledger: Ledger, databaseUrl: string, ledgerId: string, config: PawlConfig | undefined): Promise<Finding[]> {
   const { backend, variables: { REDIS_URL: redisUrl } } = queueEnv(config)
-  if (backend !== 'redis') return [await answers('postgres', (config?.queue?.backend === 'postgres' ? config.queue.url : undefined) ?? databaseUrl, ledgerId)]
+  if (backend !== 'redis') return await answers(ledger, { backend: 'postgres', url: (config?.queue?.backend === 'postgres' ? config.queue.url : undefined) ?? databaseUrl, ledgerId })
   if (redisUrl === undefined) return [fail('queue', 'the queue is redis, but REDIS_URL is not set', 'Set REDIS_URL, or PAWL_QUEUE=postgres.')]
-  const answer = await answers('redis', redisUrl, ledgerId)
-  return answer.level === 'fail' ? [answer] : [answer, ...(await checkRedis(redisUrl))]
+  const answered = await answers(ledger, { backend: 'redis', url: redisUrl, ledgerId })
+  return answered.some((finding) => finding.level === 'fail') ? answered : [...answered, ...(await checkRedis(redisUrl))]
 }
 
-async function answers(backend: 'redis' | 'postgres', url: string, ledgerId: string): Promise<Finding> {
+async function answers(ledger: Ledger, place: { readonly backend: 'redis' | 'postgres'; readonly url: string; readonly ledgerId: string }): Promise<Finding[]> {
   try {
-    const queue = connectQueue({ backend, url, ledgerId, onError: () => undefined })
+    const queue = connectQueue({ ...place, onError: () => undefined })
     try {
       await queue.ready()
-      return ok('queue', `the queue's ${backend} answers`)
+      return [ok('queue', `the queue's ${place.backend} answers`), await checkDrift(ledger, queue)]
     } finally {
       await queue.close()
     }
   } catch (error) {
-    return fail('queue', error instanceof Error ? error.message : String(error), backend === 'redis' ? 'Start Redis, or correct REDIS_URL. Runs are accepted meanwhile and nothing is lost.' : 'Start it, or correct the address.')
+    return [fail('queue', error instanceof Error ? error.message : String(error), place.backend === 'redis' ? 'Start Redis, or correct REDIS_URL. Runs are accepted meanwhile and nothing is lost.' : 'Start it, or correct the address.')]
   }
+}
+
+/** What the ledger rang for against what is on the queue. Off by more than what is just under way, it heals by itself, or shows that somebody empties or feeds the queue. */
+async function checkDrift(ledger: Ledger, queue: Queue): Promise<Finding> {
+  const client = createClient({ ledger, queues: async () => (await queue.count()).map(({ channel, ...counts }) => ({
+    ...counts, agent: channel?.kind === 'agent' ? channel.agent : null, version: channel?.kind === 'agent' ? channel.version : null,
+  })) })
+  const { drift } = await client.fleet()
+  if (drift.queue === null) return warn('drift', 'the queue does not count its jobs', 'Ask again. If it stays so, look at its server.')
+  if (drift.queue.length === 0) return ok('drift', 'the queue has the jobs the ledger rang for')
+  return warn('drift', drift.queue.map((each) => `of ${plain(each.agent)}@${plain(each.version)} the ledger rang for ${each.rung.toLocaleString('en')} items and the queue has ${each.onQueue.toLocaleString('en')} jobs`).join('; '),
+    'The sweep rings again within half a minute; ask again then. If it stays so, see that a worker sweeps and that nobody else empties or feeds this queue.')
 }
 
 /** From INFO, which managed services allow where CONFIG is forbidden. */

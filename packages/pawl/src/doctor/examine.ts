@@ -19,7 +19,7 @@ export async function examine(options: DatabaseOptions, out: Output): Promise<Fi
     const { findings, isReadable } = await checkPostgres(ledger)
     if (!isReadable) return [...own, ...findings]
     const { id } = await readIdentity(ledger)
-    return [...own, ...findings, ...(await checkQueue(place.url, id, config)), ...(await checkFleet(ledger, config?.agents))]
+    return [...own, ...findings, ...(await checkQueue(ledger, place.url, id, config)), ...(await checkFleet(ledger, config?.agents))]
   } finally {
     await ledger.close()
   }
