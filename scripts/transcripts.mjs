@@ -28,22 +28,22 @@ try {
 } finally {
   // The server of this socket is ours alone; it may never have come up.
   try { tmux('kill-server') } catch {}
-  rmSync(home, { recursive: true, force: true })
+  rmSync(home, { recursive: true, force: true, maxRetries: 5 })
 }
 
 async function main() {
-  open('first', home)
+  await open('first', home)
   type('first', 'pawl init letters')
   await screen('first', /npx pawl dev/)
   install()
   type('first', 'cd letters && clear && pawl dev')
   await screen('first', /workers +2 processes[\s\S]*No run yet/)
 
-  open('second', folder)
+  await open('second', folder)
   type('second', 'pawl run start letters --input @input.json --watch; echo "exit $?"')
   keep('run-start', await screen('second', /exit 3/))
-  type('second', 'clear; pawl inbox')
-  keep('inbox', await screen('second', /item 3 Edsger[\s\S]*pawl reject[\s\S]*\$ $/))
+  type('second', 'clear; pawl inbox --limit 1')
+  keep('inbox', await screen('second', /pawl reject[\s\S]*There is more[\s\S]*\$ $/))
   keep('dev', await screen('first', /3 wait for you/))
   type('second', 'clear; pawl doctor')
   keep('doctor', await screen('second', /All is well|warning|failure/))
@@ -75,11 +75,13 @@ function needTmux() {
   }
 }
 
-function open(name, cwd) {
+/** A shell that has said that it listens. */
+async function open(name, cwd) {
   // What the surroundings say about Pawl is not what a stranger has.
-  const env = { HOME: home, PATH: `${join(root, 'node_modules', '.bin')}:${dirname(process.execPath)}:/usr/bin:/bin`, TERM: 'xterm-256color', LANG: 'C.UTF-8', PS1: '$ ' }
+  const env = { HOME: home, PATH: `${join(root, 'node_modules', '.bin')}:${dirname(process.execPath)}:/usr/bin:/bin`, TERM: 'xterm-256color', LANG: 'C.UTF-8', PS1: '$ ', HISTFILE: '/dev/null' }
   const shell = `exec env -i ${Object.entries(env).map(([key, value]) => `${key}='${value}'`).join(' ')} bash --norc --noprofile`
   tmux('new-session', '-d', '-s', name, ...size, '-c', cwd, shell)
+  await screen(name, /^\$ $/)
 }
 
 function type(name, text, key = 'Enter') {

@@ -51,7 +51,8 @@ export function paint({ dev, agents, processes, now, log }: Picture): string[] {
 export function whereabouts(dev: Dev, processes: number): string[] {
   const workers = dev.pids.length === processes ? many(processes, 'process', 'processes') : colors.yellow(`${dev.pids.length} of ${processes} processes so far`)
   return [
-    `  dashboard  ${link(dev.loginUrl ?? dev.dashboardUrl)}${dev.loginUrl === undefined ? '' : '  (logs in once)'}`,
+    // A line of its own, whole: a link that is cut leads nowhere.
+    ...(dev.loginUrl === undefined ? [`  dashboard  ${link(dev.dashboardUrl)}`] : ['  dashboard  open this link, it logs in once:', `  ${link(dev.loginUrl)}`]),
     `  producer   ${link(dev.producerUrl)}  API at ${link(`${dev.producerUrl}/docs`)}`,
     `  workers    ${workers}`,
     `  ledger     Postgres in ${dev.folder}${dev.adopted ? ', taken over from a dev that was killed: its runs go on' : ''}`,
@@ -59,15 +60,16 @@ export function whereabouts(dev: Dev, processes: number): string[] {
   ]
 }
 
-const barSize = 16
+const barSize = 8
 
 function runLines(now: Now | undefined, agents: readonly string[]): string[] {
   if (now === undefined) return [colors.dim('Looking at the ledger …')]
   if (now.runs.length === 0) return ['No run yet. In another terminal, in this folder:', `  ${link(`pawl run start ${agents[0]?.split('@')[0] ?? '<agent>'} --input '{…}' --watch`)}`]
+  const width = Math.min(14, Math.max(...now.runs.map((run) => run.agent.length)))
   return [colors.bold('Runs, newest first'), ...now.runs.map((run) => {
     const { tally, open, blockedReasons } = run
     const part = tally.total === 0 ? 0 : (tally.done + tally.failed) / tally.total
     const bar = `${'█'.repeat(Math.floor(part * barSize))}${'░'.repeat(barSize - Math.floor(part * barSize))}`
-    return `  ${run.id}  ${cut(run.agent, 14).padEnd(14)} ${bar} ${paintStatus(statusOf(run))}  ${describeProgress({ ...tally, blocked: open.blocked, blockedReasons })}`
+    return `  ${run.id}  ${cut(run.agent, width).padEnd(width)} ${bar} ${paintStatus(statusOf(run))}  ${describeProgress({ ...tally, blocked: open.blocked, blockedReasons })}`
   })]
 }

@@ -7,11 +7,7 @@ import { join } from 'node:path'
 import { applied, defineAgent, defineTool, notApplied } from 'pawl'
 import { z } from 'zod'
 
-const folder = (name: string): string => {
-  const path = join(import.meta.dirname, '..', 'letters', name)
-  mkdirSync(path, { recursive: true })
-  return path
-}
+const root = join(import.meta.dirname, '..', 'letters')
 
 /** `idempotent`: written again with the same words, the file is the same. A tool says what it does to the world; Pawl resumes by that. */
 const writeLetter = defineTool({
@@ -21,15 +17,16 @@ const writeLetter = defineTool({
   outputSchema: z.object({ draft: z.string() }),
   key: ({ to }) => [to],
   async execute({ to, text }, { key }) {
-    const draft = join(folder('drafts'), `${to}.txt`)
-    const half = `${draft}.${key.slice(-8)}`
+    const draft = `drafts/${to}.txt`
+    const half = join(root, `${draft}.${key.slice(-8)}`)
+    mkdirSync(join(root, 'drafts'), { recursive: true })
     writeFileSync(half, text)
-    renameSync(half, draft)
+    renameSync(half, join(root, draft))
     return { draft }
   },
 })
 
-const book = (): string => join(folder('.'), 'posted.txt')
+const book = join(root, 'posted.txt')
 
 /** `non-idempotent`, since a letter posted twice is two letters. `verify` lets Pawl find out about a call that was cut off, without asking anybody. */
 const postLetter = defineTool({
@@ -39,11 +36,11 @@ const postLetter = defineTool({
   outputSchema: z.object({ postmark: z.string() }),
   key: ({ to }) => [to],
   async execute({ to, draft }, { key }) {
-    appendFileSync(book(), `${key} ${to}: ${readFileSync(draft, 'utf8').length} characters\n`)
+    appendFileSync(book, `${key} ${to}: ${readFileSync(join(root, draft), 'utf8').length} characters\n`)
     return { postmark: key }
   },
   async verify(_input, { key }) {
-    const isPosted = existsSync(book()) && readFileSync(book(), 'utf8').includes(`${key} `)
+    const isPosted = existsSync(book) && readFileSync(book, 'utf8').includes(`${key} `)
     return isPosted ? applied({ postmark: key }) : notApplied()
   },
 })
