@@ -49,7 +49,7 @@ test('what is refused stops no other, is named with its reason, and makes exit 1
   await world.json('run', 'cancel', first)
   const { code, stdout, stderr } = await world.pawl('run', 'cancel', first, unknown, second, '--reason', 'wrong list')
   expect([code, stderr]).toEqual([1, ''])
-  expect(stdout).toMatch(new RegExp(`^${first} {2}refused {2}.*cancelled.*\n${unknown} {2}refused {2}There is no run.*\n${second} {2}cancelled\ncancel: 3 runs, 1 done, 2 refused\\.\n$`))
+  expect(stdout).toMatch(new RegExp(`^${first} {2}refused {2}.*cancelled.*\n${unknown} {2}refused {2}There is no such run\\..*\n${second} {2}cancelled\ncancel: 3 runs, 1 done, 2 refused\\.\n$`))
   expect(await world.json('run', 'show', second)).toMatchObject({ status: 'cancelled' })
 })
 

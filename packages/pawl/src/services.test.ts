@@ -112,6 +112,7 @@ test('dev loads an agent anew when its file is saved: new workers and a new prod
 import { z } from ${JSON.stringify(import.meta.resolve('zod'))}
 export const greeter = defineAgent({ name: 'greeter', version: '${version}', serves: ${version === '1' ? '[]' : "['1']"}, inputSchema: z.object({}), payloadSchema: z.object({}), tools: {},
   *split() { yield { key: 'a', payload: {} } }, run: async () => ({ result: 'from ${version}' }) })`)
+  world.write('package.json', '{"type":"module"}')
   agent('1')
   const config = world.write('reload.config.ts', `import { greeter } from './agent.ts'\nexport default { agents: [greeter] }`)
   const start = (...args: string[]): Running => {
