@@ -1,5 +1,8 @@
 /** What a browser is told, and what it is given: no scripts but ours, no frames, nothing that is read as what it is not. */
 import { randomUUID } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Browser } from './ground/browser.ts'
 import { dashboardRoutes, producerRoutes } from './ground/routes.ts'
@@ -108,4 +111,12 @@ test('a job on the board has no title that reads as another', async () => {
   }
   await expect.poll(jobs, { timeout: 60_000, interval: 500 }).toContain('invoice-')
   expect(await jobs()).toContain('invoice-⟨U+202E⟩fdp.exe')
+})
+
+test('no page in the browser makes markup or code of a text: its sources have no way to', () => {
+  const folder = fileURLToPath(new URL('../../apps/dashboard/web/src', import.meta.url))
+  const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => /\.tsx?$/.test(name))
+  expect(sources.length).toBeGreaterThan(20)
+  const ways = /dangerouslySetInnerHTML|\b(inner|outer)HTML\b|insertAdjacentHTML|document\.write|\beval\(|new Function|srcDoc|javascript:/
+  expect(sources.filter((name) => ways.test(readFileSync(join(folder, name), 'utf8')))).toEqual([])
 })
