@@ -59,6 +59,20 @@ test('20,000 items of 6 kB each are exported whole, in flat memory, with ten rea
   for (const reader of stuck) reader.close()
 }, 120_000)
 
+test('more exports than a producer gives at once are refused with a time to come back, and the next one is given when a reader is gone', async () => {
+  const stuck = await Promise.all(Array.from({ length: 16 }, () => halfReader(new URL(child.url))))
+  const ask = async (): Promise<number> => {
+    const gone = new AbortController()
+    const answer = await fetch(`${child.url}/v1/runs/${runId}/export`, { signal: gone.signal })
+    gone.abort()
+    return answer.status
+  }
+  const refusal = await fetch(`${child.url}/v1/runs/${runId}/export`)
+  expect([refusal.status, refusal.headers.get('retry-after'), (await refusal.json() as { code: string }).code]).toEqual([503, '5', 'TOO_MANY_EXPORTS'])
+  for (const reader of stuck) reader.close()
+  await expect.poll(ask, { timeout: 10_000 }).toBe(200)
+}, 60_000)
+
 test('an export whose producer dies is refused as cut, never taken for whole', async () => {
   const second = await startProducerProcess(database.url)
   const lines = createClient({ url: second.url }).exportRun(runId)

@@ -61,15 +61,15 @@ function told(verb: BulkVerb, { outcome, detail }: BulkEntry): string | null {
 }
 
 /** Goes on with what is left of bulk operations, of one or (null) of all, until nothing is or `signal` aborts. `ring` is told of runs that may have work again. */
-export async function carryOutBulks(ledger: Ledger, bulkId: string | null, options: { ring: (runId: string) => Promise<void>; signal?: AbortSignal | undefined; lanes: number }): Promise<number> {
-  let steps = 0
+export async function carryOutBulks(ledger: Ledger, bulkId: string | null, options: { ring: (runId: string) => Promise<void>; signal?: AbortSignal | undefined; lanes: number }): Promise<void> {
+  const step = async (): Promise<boolean> => {
+    const done = await stepBulk(ledger, bulkId)
+    if (done?.outcome === 'done' && done.verb !== 'pause') await options.ring(done.runId)
+    return done !== undefined
+  }
+  // One look first: there is mostly nothing to do.
+  if (!(await step())) return
   await Promise.all(Array.from({ length: options.lanes }, async () => {
-    while (!options.signal?.aborted) {
-      const step = await stepBulk(ledger, bulkId)
-      if (step === undefined) return
-      steps += 1
-      if (step.outcome === 'done' && step.verb !== 'pause') await options.ring(step.runId)
-    }
+    while (!options.signal?.aborted && (await step())) { /* the next one */ }
   }))
-  return steps
 }

@@ -20,8 +20,12 @@ export interface RunsWanted {
   readonly createdBefore?: Date | undefined
 }
 
+/** What no row can hold is found in none; the server would refuse the statement. */
+const isKeepable = (text: string): boolean => !text.includes('\u0000') && !/\p{Surrogate}/u.test(text)
+
 export function runsWanted(wanted: RunsWanted): SQL | undefined {
   const { namespace, agent, status, paused, labels, search, createdAfter, createdBefore } = wanted
+  if (![agent ?? '', search ?? '', ...Object.entries(labels ?? {}).flat()].every(isKeepable)) return sql`false`
   return and(
     namespace === null ? undefined : eq(runs.namespace, namespace),
     agent === undefined ? undefined : eq(runs.agent, agent),
