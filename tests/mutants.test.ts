@@ -9,8 +9,11 @@ const mutantsOf = z.array(z.object({
   name: z.string(), edits: z.array(z.object({ file: z.string(), find: z.string(), replace: z.string() })).min(1), test: z.object({ file: z.string(), claim: z.string() }),
 })).min(40)
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
-/** With the suites it plays. */
-const readTests = (file: string): string => [read(file), ...[...read(file).matchAll(/from '(\.[^']*\.testsuite\.ts)'/g)].map(([, suite]) => read(join(dirname(file), suite ?? '')))].join('\n')
+/** With the suites it plays, and those they play. */
+function readTests(file: string): string {
+  const text = read(file)
+  return [text, ...[...text.matchAll(/from '(\.[^']*\.testsuite\.ts)'/g)].map(([, suite]) => readTests(join(dirname(file), suite ?? '')))].join('\n')
+}
 
 test('every mutant fits the code it changes, and names a claim that exists', async () => {
   const { mutants } = (await import(join(root, 'scripts/mutants/list.mjs'))) as { mutants: unknown }

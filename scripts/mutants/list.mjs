@@ -60,8 +60,8 @@ export const mutants = [
   },
   {
     name: 'a bulk step that does not hold its entry', breaks: 'two producers, or one and the last statement of a dead one, do the verb to the same run',
-    edits: [edit(`${sql}/step-bulk.sql`, ' limit 1 for update skip locked', ' limit 1')],
-    test: at('apps/producer/src/bulk.test.ts', 'a producer killed in the middle'),
+    edits: [edit(`${sql}/step-bulk.sql`, ' limit 1 for update of x, r skip locked', ' limit 1')],
+    test: at(`${ledger}/verbs/bulks.test.ts`, 'of two steps at once'),
   },
   {
     name: 'no wait before verify', breaks: '"not found yet" is taken for "did not happen", and the call is sent twice',

@@ -15,7 +15,7 @@ let runId = ''
 
 beforeAll(async () => {
   database = await freshDatabase()
-  ledger = new Ledger({ url: database.url })
+  ledger = new Ledger({ url: database.url, statementTimeoutMs: 60_000, deadlineMs: 60_000 })
   await migrateLedger(ledger)
   child = await startProducerProcess(database.url)
   runId = (await createClient({ url: child.url }).startRun('stock', null, { items: [] })).id
@@ -23,7 +23,7 @@ beforeAll(async () => {
   await ledger.query(`insert into pawl.items (run_id, seq, kind, key, payload, status) select $1, n, 'work', 'item-' || n, to_json(rpad(n || ' ', 6000, 'x'))::text, 'done' from generate_series(100, $2::integer + 99) as n`, [runId, items])
   await ledger.query(`insert into pawl.actions (run_id, item_seq, key, tool, tool_version, effect, status, epoch, args, args_digest, timeout_ms, settle_ms)
     select $1, n, 'key-' || n, 't', '1', 'idempotent', 'committed', 1, '{}', 'd', 1, 1 from generate_series(100, $2::integer + 99) as n`, [runId, items])
-}, 60_000)
+}, 120_000)
 afterAll(async () => {
   await child.kill()
   await ledger.close()

@@ -1,5 +1,5 @@
 /** One verb for many runs. Written down as a whole first; whoever carries it out does the verb and notes it in one transaction, run by run, so that nothing is done twice whoever dies. */
-import { digest, isUuid, newRunId, PawlError } from '@pawl/core'
+import { digest, isUuid, newRunId, PawlError, waitMs } from '@pawl/core'
 import { BULK_VERBS, getBulk, listBulkRuns, listRunIds, startBulk, stepBulk, type BulkEntry, type BulkVerb, type Ledger } from '@pawl/ledger'
 import { checkKey } from './check-request.ts'
 import type { BulkRequest, PageOptions } from './contract.ts'
@@ -72,4 +72,14 @@ export async function carryOutBulks(ledger: Ledger, bulkId: string | null, optio
   await Promise.all(Array.from({ length: options.lanes }, async () => {
     while (!options.signal?.aborted && (await step())) { /* the next one */ }
   }))
+}
+
+/** Until every run of it is through: what others had in hand comes free in a moment. */
+export async function seeThrough(parts: Pick<Parts, 'ledger' | 'namespace' | 'ring'>, bulkId: string, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await carryOutBulks(parts.ledger, bulkId, { ring: parts.ring, signal, lanes: 1 })
+    const bulk = await getBulk(parts.ledger, bulkId, parts.namespace)
+    if (bulk === undefined || bulk.done + bulk.failed >= bulk.total) return
+    await waitMs(1_000, signal)
+  }
 }

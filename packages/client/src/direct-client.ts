@@ -7,7 +7,7 @@ import { decide } from './approve.ts'
 import { approvalVerbs } from './approval-verbs.ts'
 import type { PawlClient, QueueLoad, StartOptions } from './contract.ts'
 import { actionOf, inboxOf, itemOf, runOf } from './from-ledger.ts'
-import { bulk, bulkStatus, carryOutBulks } from './bulk.ts'
+import { bulk, bulkStatus, seeThrough } from './bulk.ts'
 import { exportRun } from './export-run.ts'
 import { attempts, countRuns, failures, fleet, pace, spent, squares, tools, turns } from './looks.ts'
 import { defaultStreamAliveMs, namespacePattern, requireRun, unknownItem, unknownRun, type Parts } from './parts.ts'
@@ -57,7 +57,7 @@ export function createDirectClient(options: DirectOptions): PawlClient {
   const carrying = new Set<Promise<unknown>>()
   const carryOut = (bulkId: string): void => {
     // What it leaves undone (the ledger is away, the client is closed) is in the ledger, for the next producer.
-    const work: Promise<unknown> = carryOutBulks(ledger, bulkId, { ring, signal: closing.signal, lanes: 1 }).catch(() => undefined).finally(() => carrying.delete(work))
+    const work: Promise<unknown> = seeThrough({ ledger, namespace, ring }, bulkId, closing.signal).catch(() => undefined).finally(() => carrying.delete(work))
     carrying.add(work)
   }
   const parts: Parts = {

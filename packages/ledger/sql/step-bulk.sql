@@ -1,7 +1,8 @@
 -- step_bulk: does a bulk's verb to one run that it was not done to yet, and writes down what became of it, in one transaction: whoever dies in the middle
--- has done neither, and another takes the run. Two at once never take the same one. The verb's own refusal is an outcome; so is its failure, which leaves
--- the run as it was. A deadlock is neither: the statement is sent again.
--- Locks: the bulk's entry, then what the verb locks. Returns the step, or no row where nothing is left (p_bulk null: of any bulk).
+-- has done neither, and another takes the run. Two at once never take the same one, and a run that somebody else has in hand is passed over: it waits for
+-- another look, and holds up no other. The verb's own refusal is an outcome; so is its failure, which leaves the run as it was. A deadlock is neither: the
+-- statement is sent again. A run that is gone meanwhile is closed as missing.
+-- Locks: the bulk's entry with its run, then what the verb locks. Returns the step, or no row where nothing is free (p_bulk null: of any bulk).
 create or replace function pawl.step_bulk(p_bulk uuid) returns table (bulk_id uuid, run_id uuid, verb text, outcome text) language plpgsql as $$
 declare
   e pawl.bulk_runs;
@@ -9,8 +10,13 @@ declare
   said text;
   why text;
 begin
-  select * into e from pawl.bulk_runs x where x.outcome is null and (p_bulk is null or x.bulk_id = p_bulk) order by x.bulk_id, x.run_id limit 1 for update skip locked;
-  if not found then return; end if;
+  select x.* into e from pawl.bulk_runs x join pawl.runs r on r.id = x.run_id
+    where x.outcome is null and (p_bulk is null or x.bulk_id = p_bulk) order by x.bulk_id, x.run_id limit 1 for update of x, r skip locked;
+  if not found then
+    update pawl.bulk_runs x set outcome = 'missing', at = clock_timestamp()
+      where x.outcome is null and (p_bulk is null or x.bulk_id = p_bulk) and not exists (select 1 from pawl.runs r where r.id = x.run_id);
+    return;
+  end if;
   select * into b from pawl.bulks x where x.id = e.bulk_id;
   begin
     if b.verb = 'pause' then select v.outcome, v.status into said, why from pawl.pause_run(e.run_id, b.created_by) v;

@@ -1,5 +1,5 @@
 /** What the suites of the client share: the agents, a way into a state, and what a refusal is. */
-import { newId, PawlError } from '@pawl/core'
+import { limits, newId, PawlError } from '@pawl/core'
 import { blockItem, claimItems, settleAction, type Ledger } from '@pawl/ledger'
 import { defineTool } from '@pawl/tools'
 import { expect } from 'vitest'
@@ -47,7 +47,7 @@ export const seeds = (n: number): ItemSeed[] => Array.from({ length: n }, (_, i)
 export async function doubtful({ client, ledger }: Opened, waitMs: number): Promise<{ runId: string; actionId: number; seq: number }> {
   const { id: runId } = await client.startRun('mailing', { recipients: [] }, { items: [{ key: 'a', payload: { to: 'a' } }] })
   const seq = (await client.listItems(runId)).entries[0]?.seq ?? -1
-  const [claim] = await claimItems(ledger, [{ runId, seq, generation: null }], { workerId: newId(), nonce: newId(), leaseMs: 60_000, alone: false })
+  const [claim] = await claimItems(ledger, [{ runId, seq, generation: null }], { workerId: newId(), nonce: newId(), leaseMs: limits.leaseMs, alone: false })
   const by = { runId, seq, epoch: claim?.item?.epoch ?? -1 }
   await ledger.query(`insert into pawl.actions (run_id, item_seq, key, tool, tool_version, effect, status, epoch, token, args, args_digest, timeout_ms, settle_ms)
     values ($1, $2, 'pay-a', 'pay', '1', 'non-idempotent', 'started', $3, $4, '{"to":"a"}', 'd', 1000, 1000)`, [runId, seq, by.epoch, newId()])
@@ -56,10 +56,10 @@ export async function doubtful({ client, ledger }: Opened, waitMs: number): Prom
   return { runId, actionId: action?.id ?? -1, seq }
 }
 
-/** An item of a run of one, claimed as a worker would. */
+/** An item of a run of one, claimed as a worker would: a lease longer than any worker asks for is ended by the sweep of a producer nearby. */
 export async function claimed({ client, ledger }: Opened, policy?: { approval: { notByRequester: boolean } }): Promise<{ runId: string; seq: number; epoch: number }> {
   const { id: runId } = await client.startRun('stock', null, { items: seeds(1), policy })
   const seq = (await client.listItems(runId)).entries[0]?.seq ?? -1
-  const [claim] = await claimItems(ledger, [{ runId, seq, generation: null }], { workerId: newId(), nonce: newId(), leaseMs: 60_000, alone: false })
+  const [claim] = await claimItems(ledger, [{ runId, seq, generation: null }], { workerId: newId(), nonce: newId(), leaseMs: limits.leaseMs, alone: false })
   return { runId, seq, epoch: claim?.item?.epoch ?? -1 }
 }

@@ -1,5 +1,5 @@
 /** Counts, pictures and groups over runs, and the fleet. */
-import { newId } from '@pawl/core'
+import { limits, newId } from '@pawl/core'
 import { beat, blockItem, claimItems, type Ledger } from '@pawl/ledger'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { PawlClient } from '../contract.ts'
@@ -108,14 +108,14 @@ export function testLooks(opening: Opening): void {
       expect((await client.attempts(runId, seq)).entries).toMatchObject([{ epoch, workerId: expect.any(String) as string, startedAt: expect.any(Date) as Date, agentVersion: '1', ended: null }])
       // Its holder is gone; another takes the item over, and hands it back.
       await ledger.query(`update pawl.items set lease_until = clock_timestamp() - interval '1 second' where run_id = $1 and seq = $2`, [runId, seq])
-      await claimItems(ledger, [{ runId, seq, generation: null }], { workerId: newId(), nonce: newId(), leaseMs: 60_000, alone: true })
+      await claimItems(ledger, [{ runId, seq, generation: null }], { workerId: newId(), nonce: newId(), leaseMs: limits.leaseMs, alone: true })
       expect((await client.attempts(runId, seq)).entries).toMatchObject([{ ended: 'lost its lease' }, { epoch: epoch + 1, ended: null }])
       await set(runId, seq, 'pending')
-      await claimItems(ledger, [{ runId, seq, generation: null }], { workerId: newId(), nonce: newId(), leaseMs: 60_000, alone: true })
+      await claimItems(ledger, [{ runId, seq, generation: null }], { workerId: newId(), nonce: newId(), leaseMs: limits.leaseMs, alone: true })
       await blockItem(ledger, { runId, seq, epoch: epoch + 2 }, 'diverged', { tool: 'pay' })
       expect((await client.attempts(runId, seq)).entries).toMatchObject([{ ended: 'lost its lease' }, { ended: 'handed back' }, { ended: 'blocked: diverged' }])
       await client.releaseItem(runId, seq, 'resume', { newCalls: true })
-      await claimItems(ledger, [{ runId, seq, generation: null }], { workerId: newId(), nonce: newId(), leaseMs: 60_000, alone: true })
+      await claimItems(ledger, [{ runId, seq, generation: null }], { workerId: newId(), nonce: newId(), leaseMs: limits.leaseMs, alone: true })
       await set(runId, seq, 'done')
       expect((await client.attempts(runId, seq)).entries.map((attempt) => attempt.ended)).toEqual(['lost its lease', 'handed back', 'blocked: diverged', 'done'])
     })
@@ -137,7 +137,7 @@ export function testLooks(opening: Opening): void {
 
     test('the fleet shows who works and holds what, what waits, and what nobody serves', async () => {
       const worker = { id: newId(), name: 'w', host: 'here', bootId: null, pidNamespace: null, pid: 7, pidStartedAt: null }
-      await beat(ledger, worker, ['stock@1'], '{"stock@1":{"version":"1"}}')
+      await beat(ledger, worker, ['stock@1'])
       const { runId, seq } = await claimed(opening())
       await ledger.query('update pawl.items set worker_id = $3 where run_id = $1 and seq = $2', [runId, seq, worker.id])
       const { id } = await client.startRun('stock', null, { items: seeds(2) })
