@@ -1,13 +1,17 @@
 import { createClient, type PawlClient } from '@pawl/client'
+import { newId } from '@pawl/core'
+import { beat } from '@pawl/ledger'
+import { offerOf } from '@pawl/tools'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { describeClient } from '../../../packages/client/src/client.testsuite.ts'
 import { judge, operationsOf, readDocument, type Exchange } from './openapi.testsuite.ts'
-import { openProducer, sha256, type TestProducer } from './producer.testsuite.ts'
+import { mailing, openProducer, sha256, stock, type TestProducer } from './producer.testsuite.ts'
 
 let producer: TestProducer | undefined
 /** Everything the suite asked and was told. */
 const exchanges: Promise<Exchange>[] = []
 const called = new Set<string>()
+let beating: NodeJS.Timeout | undefined
 
 beforeAll(() => {
   const plain = globalThis.fetch
@@ -24,6 +28,7 @@ beforeAll(() => {
   })
 })
 afterAll(async () => {
+  clearInterval(beating)
   vi.restoreAllMocks()
   await producer?.close()
 })
@@ -37,7 +42,13 @@ const watched = (client: PawlClient): PawlClient => new Proxy(client, {
 })
 
 describeClient('the client over HTTP', async () => {
+  // Somebody who would serve the suite's agents, and takes nothing: what nobody serves for a minute is blocked by the sweep, and on a slow machine the suite takes longer.
+  const worker = { id: newId(), name: 'idle', host: 'nowhere', bootId: null, pidNamespace: null, pid: 1, pidStartedAt: null }
   producer = await openProducer({ PAWL_TOKENS: `ann:read+run+operate:${sha256('secret')}` })
+  const { ledger } = producer
+  const builds = JSON.stringify(Object.fromEntries([mailing, stock].map((agent) => [`${agent.name}@${agent.version}`, { ...offerOf(agent), items: true }])))
+  await beat(ledger, worker, [], builds)
+  beating = setInterval(() => { beat(ledger, worker, [], builds).catch(() => undefined) }, 5_000)
   return { client: watched(createClient({ url: producer.url, token: 'secret' })), ledger: producer.ledger, actor: 'ann' }
 })
 
