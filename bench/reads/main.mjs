@@ -2,6 +2,7 @@
  * How long a producer takes for what pages and commands ask again and again: 10,000 runs, 100,000 items of one run, as many actions. On an embedded Postgres of
  * its own, each request 30 times, one after the other, from a process of its own. `npm run bench:reads [-- --json]`.
  */
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,7 +21,8 @@ try {
   const insert = 'insert into pawl.runs (id, namespace, agent, agent_version, input, labels, policy, status, items_total, created_by, created_at)'
   await ledger.query(`${insert} select gen_random_uuid(), 'default', 'agent-' || n % 20, '1', '1', jsonb_build_object('team', 'team-' || n % 50, 'order', 'order-' || n), '{"onFailure":"hold"}',
     case when n % 100 = 0 then 'running' else 'completed' end, 4, 'bench', clock_timestamp() - n * interval '1 minute' from generate_series(1, 9999) as n`)
-  const [{ id: big }] = await ledger.query(`${insert} values (gen_random_uuid(), 'default', 'agent-1', '1', '1', '{"team":"big"}', '{"onFailure":"hold"}', 'running', 100000, 'bench', clock_timestamp() - interval '30 days') returning id`)
+  const big = randomUUID()
+  await ledger.query(`${insert} values ($1, 'default', 'agent-1', '1', '1', '{"team":"big"}', '{"onFailure":"hold"}', 'running', 100000, 'bench', clock_timestamp() - interval '30 days')`, [big])
   await ledger.query(`insert into pawl.items (run_id, seq, kind, key, payload, status, blocked_reason, error, finished_at) select r.id, n, 'work', 'k' || n, to_json(rpad('', 200, 'x'))::text,
     case when n % 17 = 0 then 'failed' when n % 1000 = 1 then 'blocked' when n % 5 = 0 then 'pending' else 'done' end, case when n % 17 <> 0 and n % 1000 = 1 then 'diverged' end,
     case when n % 17 = 0 then '{"name":"ToolFailed","message":"no stock of part ' || n || ' in warehouse ' || n % 3 || '"}' end, clock_timestamp() - random() * interval '60 minutes' from pawl.runs r cross join lateral generate_series(1, r.items_total) as n`)
