@@ -89,10 +89,9 @@ test('what docs/http.md shows does what it says: over HTTP and, the same, on the
   const harness = await Harness.start({ ledger, queue, agents: [agent], concurrency: 5, roles: ['items'], log: () => {} })
   try {
     for (const [namespace, pawl] of [['default', createClient({ url: producer.url })], ['docs', createClient({ ledger, agents: [agent], namespace: 'docs', dispatch: (runId) => dispatchRun({ ledger, queue, ledgerId }, runId) })]] as const) {
-      expect(await startAndFollow(pawl)).toMatch(/^(running|finalizing|completed)$/)
+      expect(await startAndFollow(pawl)).toBe('completed')
       const [done] = (await pawl.listRuns({ search: 'order-77' })).entries
       expect(done).toMatchObject({ namespace, labels: { team: 'red', order: '77' } })
-      await expect.poll(async () => (await pawl.getRun(done?.id ?? '')).status, { timeout: 25_000 }).toBe('completed')
       const paused: string[] = []
       for (let i = 0; i < 4; i++) {
         paused.push((await pawl.startRun('greeting', { names: ['x'] }, { items: [{ key: 'x', payload: { name: 'x' } }], labels: { team: 'red' } })).id)
