@@ -42,6 +42,14 @@ describe('what is shown', () => {
     expect(known.map((one) => [isChanged(one), one.entry])).toEqual([[false, call(1, 'large')]])
   })
 
+  test('a call that takes the place of another is the same thing to decide, changed', () => {
+    const [small, large] = [call(1, 'small'), call(2, 'large')]
+    if (small.kind !== 'approval' || large.kind !== 'approval') throw new Error('both are calls')
+    const next = { ...large, approval: { ...large.approval, key: `${small.approval.key}~2` } }
+    const then = hold(hold([], [small], true), [next], true)
+    expect(then.map((one) => [isChanged(one), one.entry, one.now])).toEqual([[true, small, next]])
+  })
+
   test('what only counts on is no change', () => {
     const before = blocked(3)
     const then = hold(hold([], [before], true), [{ ...before, attempts: 6 } as InboxItem], true)

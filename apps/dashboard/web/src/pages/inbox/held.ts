@@ -13,10 +13,13 @@ export interface Held {
   readonly now: InboxItem | undefined
 }
 
+/** A call that takes the place of one that was not made has its key with `~2`, `~3`, …: to whoever looks it is the same thing to decide, changed. */
+const meaningOf = (key: string): string => key.replace(/~\d+$/, '')
+
 export function idOf(entry: InboxItem): string {
   switch (entry.kind) {
     case 'in_doubt': return `action-${entry.runId}-${entry.action.id}`
-    case 'approval': return `approval-${entry.runId}-${entry.approval.actionId}`
+    case 'approval': return `approval-${entry.runId}-${meaningOf(entry.approval.key)}`
     case 'question': return `question-${entry.runId}-${entry.question.id}`
     case 'blocked': return `item-${entry.runId}-${entry.itemSeq}`
   }

@@ -4,7 +4,7 @@ import { useHotkeys } from '@mantine/hooks'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { Link, useSearchParams } from 'react-router'
-import { useApi } from '../../api.ts'
+import { useApi, useMay } from '../../api.ts'
 import { inboxPath, runPath } from '../../place.ts'
 import { Empty } from '../../ui/empty.tsx'
 import { Page } from '../../ui/page.tsx'
@@ -12,7 +12,7 @@ import { Problem } from '../../ui/problem.tsx'
 import { plural, shortId, words } from '../../words.ts'
 import { EntryCard } from './entry-card.tsx'
 import { groupCalls, hold, read, tidy, type Held } from './held.ts'
-import { Together } from './together.tsx'
+import { TogetherDialog, TogetherNotice, type Chosen } from './together.tsx'
 
 const perPage = 50
 const everyMs = 2_000
@@ -46,6 +46,8 @@ function useInbox(runId: string | undefined) {
 function Inbox({ runId }: { readonly runId: string | undefined }) {
   const { query, held, setHeld } = useInbox(runId)
   const [kind, setKind] = useState<string>()
+  const [chosen, setChosen] = useState<Chosen>()
+  const mayAnswer = useMay('operate')
   useCardKeys()
   const groups = useMemo(() => groupCalls(held), [held])
   const gone = held.filter(({ now }) => now === undefined).length
@@ -56,7 +58,8 @@ function Inbox({ runId }: { readonly runId: string | undefined }) {
         {runId !== undefined && <Text size="sm">Only run <Anchor component={Link} to={runPath(runId)} inherit>{shortId(runId)}</Anchor>. <Anchor component={Link} to={inboxPath()} inherit>All runs</Anchor></Text>}
         {query.error !== null && <Problem error={query.error} onRetry={() => { void query.refetch() }} />}
         {held.length > 0 && <Kinds held={held} kind={kind} onKind={setKind} />}
-        {groups.map((group) => <Together key={`${group.runId} ${group.tool}`} group={group} />)}
+        {mayAnswer && groups.map((group) => <TogetherNotice key={`${group.runId} ${group.tool}`} group={group} onOpen={setChosen} />)}
+        {chosen !== undefined && <TogetherDialog chosen={chosen} onClose={() => setChosen(undefined)} />}
         {query.data !== undefined && held.length === 0 && <Empty sentence="Nothing waits for you. What needs a person appears here by itself; on the command line it is listed by:" command="npx pawl inbox" />}
         {shown.map((one) => <EntryCard key={one.id} held={one} onRead={() => setHeld((all) => read(all, one.id))} />)}
         {query.hasNextPage && <Group><Button variant="default" loading={query.isFetchingNextPage} onClick={() => { void query.fetchNextPage() }}>Show more</Button></Group>}

@@ -12,38 +12,36 @@ import type { Choice } from './causes.ts'
 import { DecisionForm } from './decision-form.tsx'
 import type { Group as Calls } from './held.ts'
 
-const entriesOf = (group: Calls): readonly ApprovalEntry[] => group.held.flatMap(({ entry }) => (entry.kind === 'approval' ? [entry] : []))
+export interface Chosen {
+  readonly runId: string
+  readonly tool: string
+  /** What is decided is what was shown when it was opened, and no call that came since. */
+  readonly entries: readonly ApprovalEntry[]
+}
 
-export function Together({ group }: { readonly group: Calls }) {
-  // What is decided is what was shown when it was opened, and no call that came since.
-  const [shown, setShown] = useState<readonly ApprovalEntry[]>()
+const chosenOf = ({ runId, tool, held }: Calls): Chosen => ({ runId, tool, entries: held.flatMap(({ entry }) => (entry.kind === 'approval' ? [entry] : [])) })
+
+export function TogetherNotice({ group, onOpen }: { readonly group: Calls; readonly onOpen: (chosen: Chosen) => void }) {
   return (
     <Alert color="gray" p="xs">
       <Group justify="space-between" gap="sm">
         <Text size="sm"><b>{plural(group.held.length, 'call')}</b> of <b><Visible text={group.tool} /></b> in run {shortId(group.runId)} wait for a yes or no.</Text>
-        <Button size="xs" variant="default" onClick={() => setShown(entriesOf(group))}>Decide them together</Button>
+        <Button size="xs" variant="default" onClick={() => onOpen(chosenOf(group))}>Decide them together</Button>
       </Group>
-      {shown !== undefined && <TogetherDialog runId={group.runId} tool={group.tool} entries={shown} onClose={() => setShown(undefined)} />}
     </Alert>
   )
 }
 
-interface DialogProps {
-  readonly runId: string
-  readonly tool: string
-  readonly entries: readonly ApprovalEntry[]
-  readonly onClose: () => void
-}
-
-function TogetherDialog({ runId, tool, entries, onClose }: DialogProps) {
+/** Kept by the page, not by the notice: that goes as soon as the calls are decided, and what became of them is still to be read. */
+export function TogetherDialog({ chosen: { runId, tool, entries }, onClose }: { readonly chosen: Chosen; readonly onClose: () => void }) {
   const api = useApi()
   const queries = useQueryClient()
   const [left, setLeft] = useState<ReadonlySet<number>>(new Set())
   const [decisions, setDecisions] = useState<readonly ApprovalDecision[]>()
-  const chosen = entries.filter(({ approval }) => !left.has(approval.actionId))
+  const picked = entries.filter(({ approval }) => !left.has(approval.actionId))
   const choices: readonly Choice[] = [
-    { value: 'approve', name: 'Approve', button: `Approve ${plural(chosen.length, 'call')}`, causes: 'Each of them is sent with exactly the arguments shown here, once. Calls that came since are not touched.' },
-    { value: 'reject', name: 'Reject', button: `Reject ${plural(chosen.length, 'call')}`, isEnding: true, causes: 'None of them is ever sent. The agent is told that a person said no, with your note.' },
+    { value: 'approve', name: 'Approve', button: `Approve ${plural(picked.length, 'call')}`, causes: 'Each of them is sent with exactly the arguments shown here, once. Calls that came since are not touched.' },
+    { value: 'reject', name: 'Reject', button: `Reject ${plural(picked.length, 'call')}`, isEnding: true, causes: 'None of them is ever sent. The agent is told that a person said no, with your note.' },
   ]
   return (
     <Modal opened onClose={onClose} size="xl" title={`${plural(entries.length, 'call')} of ${visibleText(tool)}`} closeButtonProps={{ 'aria-label': 'Close' }}>
@@ -63,9 +61,9 @@ function TogetherDialog({ runId, tool, entries, onClose }: DialogProps) {
           </Stack>
         </ScrollArea.Autosize>
         {decisions !== undefined ? <Group><Button onClick={onClose}>Close</Button></Group> : (
-          <DecisionForm legend={`Your answer for ${chosen.length} of ${entries.length}`} choices={choices} notePlaceholder="kept with each of them" isReady={() => chosen.length > 0}
+          <DecisionForm legend={`Your answer for ${picked.length} of ${entries.length}`} choices={choices} notePlaceholder="kept with each of them" isReady={() => picked.length > 0}
             onAnswer={async ({ choice, note }) => {
-              const calls = chosen.map(({ approval: { actionId, digest } }) => ({ actionId, digest }))
+              const calls = picked.map(({ approval: { actionId, digest } }) => ({ actionId, digest }))
               setDecisions(await api.decideApprovals(runId, { ...(choice === 'approve' ? { approve: calls } : { reject: calls }), note }))
               void queries.invalidateQueries({ queryKey: ['inbox'] })
               void queries.invalidateQueries({ queryKey: ['waiting'] })
