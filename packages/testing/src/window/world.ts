@@ -33,13 +33,14 @@ export class World {
   kills = 0
 
   private constructor(
-    readonly options: WorldOptions, readonly ledger: Ledger, readonly queue: Queue, readonly ledgerId: string, readonly effects: EffectsServer,
+    private readonly processes: number, readonly ledger: Ledger, readonly queue: Queue, readonly ledgerId: string, readonly effects: EffectsServer,
     /** The ledger, straight: what every page must agree with. */
     readonly direct: PawlClient,
     readonly producer: OwnProducer, private readonly fleet: WorkerFleet, private readonly folder: string, readonly log: readonly string[],
   ) {}
 
   static async open(options: WorldOptions): Promise<World> {
+    const { processes = 2 } = options
     const ledger = new Ledger({ url: options.url, name: 'browser tests', connections: 4 })
     await migrateLedger(ledger)
     const { id } = await readIdentity(ledger)
@@ -55,11 +56,11 @@ export class World {
     const log: string[] = []
     const fleet = WorkerFleet.start({
       config, onLog: (line) => void (log.push(line) > 2_000 && log.splice(0, 1_000)),
-      env: { ...env, PAWL_PROCESSES: String(options.processes ?? 2), PAWL_CONCURRENCY: '10', PAWL_TIMINGS: JSON.stringify(timings), PAWL_LOG_LEVEL: 'info', PAWL_WORKER_PORT: '', NODE_ENV: 'test' },
+      env: { ...env, PAWL_PROCESSES: String(processes), PAWL_CONCURRENCY: '10', PAWL_TIMINGS: JSON.stringify(timings), PAWL_LOG_LEVEL: 'info', PAWL_WORKER_PORT: '', NODE_ENV: 'test' },
     })
     // Without agents: also versions that nobody here has can be started.
     const direct = createClient({ ledger, actor: 'shop', dispatch: (runId) => dispatchRun({ ledger, queue, ledgerId: id }, runId) })
-    return new World(options, ledger, queue, id, effects, direct, producer, fleet, folder, log)
+    return new World(processes, ledger, queue, id, effects, direct, producer, fleet, folder, log)
   }
 
   mark(name: string): void {
@@ -74,7 +75,7 @@ export class World {
     return (await this.direct.startRun(agent, input, { ...options, version, items })).id
   }
 
-  /** SIGKILL for one worker process after the other, for as long as `stopKilling` is not called. */
+  /** SIGKILL for one worker process after the other, for as long as `stopKilling` is not called; each only when the fleet is whole again, however slow the machine starts processes. */
   startKilling(everyMs = 2_500): void {
     if (this.#isKilling) return
     this.#isKilling = true
@@ -89,15 +90,14 @@ export class World {
   async #kill(everyMs: number): Promise<void> {
     for (let n = 0; this.#isKilling; n++) {
       const workers = await this.ledger.query<{ id: string; pid: number }>(`select id, pid from pawl.workers where name like 'worker-%' order by name, id`).catch(() => [])
-      // One that is alone is let be: somebody has to get on with it.
-      const worker = workers.length > 1 ? workers[n % workers.length] : undefined
+      const worker = workers.length >= this.processes ? workers[n % workers.length] : undefined
       if (worker && signalWorker(worker, 'SIGKILL')) this.kills++
-      await new Promise((resolve) => setTimeout(resolve, everyMs))
+      await new Promise((resolve) => setTimeout(resolve, worker ? everyMs : 250))
     }
   }
 
   /** Resolves with the first answer of `look` that is not undefined; what it waited for is said when it does not come. */
-  async until<T>(what: string, look: () => Promise<T | undefined>, withinMs = 60_000): Promise<T> {
+  async until<T>(what: string, look: () => Promise<T | undefined>, withinMs = 120_000): Promise<T> {
     const end = Date.now() + withinMs
     for (;;) {
       const found = await look()
