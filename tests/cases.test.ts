@@ -21,7 +21,7 @@ const classes: Readonly<Record<string, readonly number[]>> = {
   K: [98, 99],
   L: [101, 102, 104, 105, 107],
   M: [108, 110],
-  N: [117],
+  N: [114, 117],
 }
 
 interface Entry {

@@ -1,0 +1,113 @@
+/** Nothing of weight is begun without its preview: what it says is what the ledger says, and what happens afterwards is what it said. */
+import type { Preview } from '@pawl/client'
+import type { Locator } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { bring } from '../../../packages/testing/src/window/waiting-scenes.ts'
+import { Ground, type Seat } from './ground.ts'
+
+let ground: Ground
+let olga: Seat
+/** Every write that the page sent, dry runs apart. */
+const writes: string[] = []
+
+beforeAll(async () => {
+  ground = await Ground.open()
+  ground.world.startKilling(4_000)
+  olga = await ground.seat('olga')
+  olga.page.on('request', (request) => void (request.method() === 'POST' && !/dryRun=true|"dryRun":true/.test(request.url() + (request.postData() ?? '')) && writes.push(new URL(request.url()).pathname.replace(/^.*\//, ''))))
+})
+afterAll(() => ground?.close())
+afterEach(() => { writes.length = 0; expect(olga.complaints).toEqual([]) })
+
+const statusOf = async (runId: string): Promise<string> => (await ground.world.direct.getRun(runId)).status
+const becomes = async (runId: string, status: string): Promise<void> => void (await ground.world.until(`run ${runId} to be ${status}`, async () => ((await statusOf(runId)) === status ? true : undefined)))
+
+/** Items that refund an order each; the named ones are refused. */
+async function refunds(orders: readonly string[], refused: readonly string[] = []): Promise<string> {
+  for (const order of refused) ground.world.effects.program(order, Array.from({ length: 60 }, () => ({ refuse: 422 })))
+  return await ground.world.start('orders', '4', orders.map((order) => ({ key: order, payload: { order, does: 'refund' } })), {})
+}
+
+async function open(runId: string, name: string): Promise<Locator> {
+  await olga.goto(`/runs/${runId}`)
+  await olga.page.getByRole('button', { name: `${name}…` }).click()
+  const dialog = olga.page.getByRole('dialog')
+  await dialog.locator('[data-preview]').waitFor()
+  return dialog
+}
+
+const countsOf = async (dialog: Locator): Promise<Record<string, number>> =>
+  Object.fromEntries(await dialog.locator('[data-preview] [data-count]').evaluateAll((all) => all.map((one) => [one.getAttribute('data-count') ?? '', Number(one.querySelector('p:last-child')?.textContent?.replaceAll(',', ''))])))
+
+const expected = (preview: Preview): Record<string, number> => ({
+  'Called again': preview.calledAgain.length, Verified: preview.verified.length, Asked: preview.asked.length, Undone: preview.undone.length, Residue: preview.residue.length,
+})
+async function dry(verb: 'resume' | 'cancel' | 'compensate', runId: string): Promise<Preview> {
+  const preview = await ground.world.direct[verb](runId, { dryRun: true })
+  if (!preview.dryRun) throw new Error('that was no dry run')
+  return preview
+}
+
+test('resume: says what goes round again and what is skipped; only then, and only the refused are sent again', async () => {
+  const runId = await refunds(['fine-1', 'fine-2', 'refused-1'], ['refused-1'])
+  await becomes(runId, 'failed')
+  const dialog = await open(runId, 'Resume')
+  const preview = await dry('resume', runId)
+  expect(await countsOf(dialog)).toEqual({ 'Items that go round again': preview.items.again, 'Items left as they are': preview.items.kept, 'Committed calls skipped': preview.skipped, ...expected(preview) })
+  expect(preview.items).toMatchObject({ again: 1, kept: 2 })
+  await dialog.getByRole('button', { name: 'Leave it as it is' }).click()
+  expect([writes, await statusOf(runId)]).toEqual([[], 'failed'])
+  ground.world.effects.program('refused-1', [])
+  await (await open(runId, 'Resume')).getByRole('button', { name: 'Resume the run' }).click()
+  await becomes(runId, 'completed')
+  expect(writes).toEqual(['resume'])
+  for (const order of ['fine-1', 'fine-2', 'refused-1']) expect(ground.world.effects.effects({ subject: order, op: 'refund' })).toBe(1)
+})
+
+test('compensate: lists what is undone and what stands; then each is undone once, newest first', async () => {
+  const runId = await refunds(['back-1', 'back-2', 'back-3'])
+  await becomes(runId, 'completed')
+  const dialog = await open(runId, 'Compensate')
+  const preview = await dry('compensate', runId)
+  expect(await countsOf(dialog)).toMatchObject({ 'Items left as they are': 3, ...expected(preview) })
+  expect(preview.undone).toHaveLength(3)
+  expect(await dialog.locator('tbody tr').count()).toBe(3)
+  await dialog.getByLabel('Reason, for the record').fill('sent in error')
+  await dialog.getByRole('button', { name: 'Compensate the run' }).click()
+  await becomes(runId, 'compensated')
+  for (const order of ['back-1', 'back-2', 'back-3']) expect(ground.world.effects.effects({ subject: order, op: 'take-back' })).toBe(1)
+  expect((await ground.world.direct.listEvents(runId, { limit: 1_000 })).find(({ kind }) => kind === 'run.compensating')).toMatchObject({ actor: 'olga', data: { reason: 'sent in error' } })
+})
+
+test('cancel: says what is stopped and what is asked; then nothing more is sent', async () => {
+  const { runId, order } = await bring.approval(ground.world, 'called-off')
+  const dialog = await open(runId, 'Cancel')
+  expect(await countsOf(dialog)).toMatchObject({ 'Items that are stopped': 1, ...expected(await dry('cancel', runId)) })
+  await dialog.getByRole('button', { name: 'Cancel the run' }).click()
+  await becomes(runId, 'cancelled')
+  expect(writes).toEqual(['cancel'])
+  expect(ground.world.effects.receipts({ subject: order })).toEqual([])
+})
+
+test('pause and resume: nothing is begun while it is paused', async () => {
+  const { runId } = await bring.question(ground.world, 'held-up')
+  await olga.goto(`/runs/${runId}`)
+  await olga.page.getByRole('button', { name: 'Pause…' }).click()
+  expect(writes).toEqual([])
+  await olga.page.getByRole('dialog').getByRole('button', { name: 'Pause the run' }).click()
+  await expect.poll(async () => (await ground.world.direct.getRun(runId)).paused).toBe(true)
+  await (await open(runId, 'Resume')).getByRole('button', { name: 'Resume the run' }).click()
+  await expect.poll(async () => (await ground.world.direct.getRun(runId)).paused).toBe(false)
+})
+
+test('a version nobody has is refused before anything is moved', async () => {
+  const { runId } = await bring.question(ground.world, 'moved')
+  await olga.goto(`/runs/${runId}`)
+  await olga.page.getByRole('button', { name: 'Move to version…' }).click()
+  const dialog = olga.page.getByRole('dialog')
+  await dialog.getByRole('textbox', { name: 'Version' }).fill('77')
+  await dialog.getByRole('button', { name: 'Look what would happen' }).click()
+  await dialog.getByText('It would be refused').waitFor()
+  expect(await dialog.getByRole('button', { name: /^Move it to/ }).count()).toBe(0)
+  expect([writes, (await ground.world.direct.getRun(runId)).agentVersion]).toEqual([[], '4'])
+})

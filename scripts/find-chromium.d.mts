@@ -1,0 +1,1 @@
+export declare function findChromium(env?: Readonly<Record<string, string | undefined>>): string
