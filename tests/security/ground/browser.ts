@@ -31,7 +31,7 @@ export class Browser {
       if (value === '') this.cookies.delete(name)
       else this.cookies.set(name, value)
     }
-    return { status: response.status, headers: response.headers, text: await response.text() }
+    return { status: response.status, headers: response.headers, text: await textOf(response) }
   }
 
   /** The login form, filled in and sent. */
@@ -53,6 +53,13 @@ export class Browser {
     if (found === undefined) throw new Error('there is no session cookie')
     return found
   }
+}
+
+/** Of a stream of events, which would never end, nothing: that it was begun shows in its status. */
+export async function textOf(response: Response): Promise<string> {
+  if (!(response.headers.get('content-type') ?? '').startsWith('text/event-stream')) return await response.text()
+  await response.body?.cancel()
+  return ''
 }
 
 export const isSessionCookie = (name: string): boolean => /^(__Host-)?pawl_\d+$/.test(name)

@@ -7,7 +7,7 @@ import { hashPassword, startDashboard, type RunningDashboard } from '../../../ap
 import { startProducer } from '../../../apps/producer/src/index.ts'
 import { freshDatabase } from '../../setup/fixtures.ts'
 import { agents } from './agents.ts'
-import { Browser, password } from './browser.ts'
+import { Browser, password, textOf } from './browser.ts'
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
@@ -83,5 +83,5 @@ export async function ask(site: Pick<Site, 'producer'>, token: string | undefine
     method, redirect: 'manual', ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     headers: { ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
   })
-  return { status: response.status, headers: response.headers, text: await response.text() }
+  return { status: response.status, headers: response.headers, text: await textOf(response) }
 }
