@@ -196,7 +196,8 @@ create table pawl.runs (
   status text not null,
   stream_alive_at timestamp(3) with time zone,
   stream_no integer not null default 0,
-  tools jsonb
+  tools jsonb,
+  trace_parent text
 );
 create table pawl.sweeper (
   cycles bigint not null default 0,
@@ -254,6 +255,7 @@ CREATE INDEX actions_by_item ON pawl.actions USING btree (run_id, item_seq);
 CREATE UNIQUE INDEX actions_by_key ON pawl.actions USING btree (run_id, key);
 CREATE INDEX actions_in_doubt ON pawl.actions USING btree (run_id, id) WHERE (status = 'in_doubt'::text);
 CREATE INDEX actions_staged ON pawl.actions USING btree (run_id, order_no) WHERE (status = 'staged'::text);
+CREATE INDEX actions_started ON pawl.actions USING btree (run_id, item_seq) WHERE (status = 'started'::text);
 CREATE INDEX approvals_by_action ON pawl.approvals USING btree (run_id, action_id);
 CREATE INDEX approvals_open ON pawl.approvals USING btree (run_id, id) WHERE (status = 'open'::text);
 CREATE INDEX bulk_runs_open ON pawl.bulk_runs USING btree (bulk_id, run_id) WHERE (outcome IS NULL);
@@ -267,6 +269,7 @@ CREATE INDEX items_open ON pawl.items USING btree (run_id, status, available_at)
 CREATE UNIQUE INDEX questions_by_key ON pawl.questions USING btree (run_id, item_seq, key);
 CREATE INDEX questions_open ON pawl.questions USING btree (run_id, id) WHERE (status = 'open'::text);
 CREATE INDEX run_keys_by_run ON pawl.run_keys USING btree (run_id);
+CREATE INDEX runs_by_agent ON pawl.runs USING btree (agent, status);
 CREATE INDEX runs_by_label ON pawl.runs USING gin (labels);
 CREATE INDEX runs_by_label_value ON pawl.runs USING gin (jsonb_path_query_array(labels, '$.*'::jsonpath));
 CREATE INDEX runs_by_status ON pawl.runs USING btree (namespace, status, created_at);
@@ -326,7 +329,7 @@ function pawl.settle_action_json(p_run uuid, p_seq integer, p_epoch integer, p_k
 function pawl.stage_action(p_run uuid, p_seq integer, p_epoch integer, p_call json) returns TABLE(outcome text, action json) language plpgsql volatile;
 function pawl.start_bulk(p_id uuid, p_namespace text, p_key text, p_digest text, p_verb text, p_by text, p_reason text, p_runs uuid[]) returns TABLE(outcome text, id uuid, digest text) language plpgsql volatile;
 function pawl.start_compensation(p_run uuid, p_actor text, p_reason text) returns TABLE(outcome text, status text) language plpgsql volatile;
-function pawl.start_run(p_id uuid, p_namespace text, p_key text, p_digest text, p_agent text, p_version text, p_model text, p_prompt text, p_schema integer, p_lock text, p_input text, p_labels jsonb, p_policy jsonb, p_by text, p_split boolean, p_tools jsonb DEFAULT NULL::jsonb) returns TABLE(outcome text, run_id uuid, digest text, status text) language plpgsql volatile;
+function pawl.start_run(p_id uuid, p_namespace text, p_key text, p_digest text, p_agent text, p_version text, p_model text, p_prompt text, p_schema integer, p_lock text, p_input text, p_labels jsonb, p_policy jsonb, p_by text, p_split boolean, p_tools jsonb DEFAULT NULL::jsonb, p_trace text DEFAULT NULL::text) returns TABLE(outcome text, run_id uuid, digest text, status text) language plpgsql volatile;
 function pawl.step_bulk(p_bulk uuid) returns TABLE(bulk_id uuid, run_id uuid, verb text, outcome text) language plpgsql volatile;
 function pawl.stop_items(p_run uuid) returns void language sql volatile;
 function pawl.take_due_items(p_run uuid, p_window integer, OUT taken json, OUT live boolean, OUT more boolean) returns record language plpgsql volatile;

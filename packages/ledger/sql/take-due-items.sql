@@ -11,7 +11,7 @@ declare
   n integer;
 begin
   perform pg_advisory_xact_lock(hashtextextended(p_run::text, 7));
-  select x.paused, x.status, x.agent, x.agent_version, x.policy into r from pawl.runs x where x.id = p_run;
+  select x.paused, x.status, x.agent, x.agent_version, x.policy, x.trace_parent into r from pawl.runs x where x.id = p_run;
   taken := '[]'; live := false; more := false;
   if not found then return; end if;
   live := exists (select 1 from pawl.items i where i.run_id = p_run and i.status in ('pending', 'in_progress', 'blocked') and (i.kind <> 'work' or r.status <> 'splitting'));
@@ -28,6 +28,6 @@ begin
   t as (update pawl.items i set dispatched_at = clock_timestamp(), generation = i.generation + 1 from due
     where i.run_id = p_run and i.seq = due.seq returning i.seq, i.generation, i.kind, i.key, i.attempts)
   select coalesce(json_agg(json_build_object('seq', t.seq, 'generation', t.generation, 'kind', t.kind, 'key', t.key, 'again', t.attempts > 0,
-    'agent', r.agent, 'version', r.agent_version) order by t.attempts > 0 desc, t.seq), '[]'), count(*) into taken, n from t;
+    'agent', r.agent, 'version', r.agent_version, 'trace', r.trace_parent) order by t.attempts > 0 desc, t.seq), '[]'), count(*) into taken, n from t;
   more := n >= room;
 end $$;

@@ -38,6 +38,7 @@ export const itemRow = z.object({
   run_id: z.string(), seq: z.number(), kind: z.enum(ITEM_KINDS), key: z.string(), payload: z.string(), status: z.enum(ITEM_STATUSES),
   blocked_reason: z.enum(BLOCKED_REASONS).nullable(), attempts: z.number(), failures: z.number(), barren_attempts: z.number(), epoch: z.number(),
   generation: z.number(), schema_version: z.number().nullable().default(null), tokens_used: z.number(), cost_micros: z.number(), started_at: z.string().nullable(), allow_new_calls: z.boolean(), result: z.string().nullable(), error: z.string().nullable(),
+  dispatched_at: z.string().nullable().default(null), lease_until: z.string().nullable().default(null),
 })
 export type ItemRow = z.infer<typeof itemRow>
 
@@ -71,5 +72,6 @@ export const runRow = z.object({
   id: z.string(), namespace: z.string(), agent: z.string(), agent_version: z.string(), model_version: z.string().nullable(), prompt_version: z.string().nullable(),
   schema_version: z.number(), lock_digest: z.string().nullable(), tools: toolPins.nullable().default(null), input: z.string(), labels: z.record(z.string(), z.string()), policy: runPolicy,
   status: z.enum(RUN_STATUSES), paused: z.boolean(), created_by: z.string(), items_total: z.number(), ending: z.number(), result: z.string().nullable(), error: z.string().nullable(),
+  trace_parent: z.string().nullable().default(null),
 })
 export type RunRow = z.infer<typeof runRow>

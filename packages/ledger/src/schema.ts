@@ -57,12 +57,15 @@ export const runs = pawl.table('runs', {
   /** How often the run was sent round again; part of the finalizer's key. */
   ending: integer('ending').notNull().default(1),
   createdBy: text('created_by').notNull(),
+  /** W3C traceparent of the call that started it; null where nobody traced. Jobs carry ids only, so the trace lives here. */
+  traceParent: text('trace_parent'),
   result: text('result'),
   error: text('error'),
   createdAt: at('created_at').notNull().default(now),
   startedAt: at('started_at'),
   finishedAt: at('finished_at'),
 }, (t) => [
+  index('runs_by_agent').on(t.agent, t.status),
   index('runs_by_time').on(t.namespace, t.createdAt),
   index('runs_by_status').on(t.namespace, t.status, t.createdAt),
   index('runs_by_label').using('gin', t.labels),
@@ -171,6 +174,7 @@ export const actions = pawl.table('actions', {
   primaryKey({ columns: [t.runId, t.id] }),
   uniqueIndex('actions_by_key').on(t.runId, t.key),
   index('actions_by_item').on(t.runId, t.itemSeq),
+  index('actions_started').on(t.runId, t.itemSeq).where(sql`status = 'started'`),
   index('actions_in_doubt').on(t.runId, t.id).where(sql`status = 'in_doubt'`),
   index('actions_staged').on(t.runId, t.orderNo).where(sql`status = 'staged'`),
 ])

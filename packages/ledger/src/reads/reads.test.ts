@@ -153,7 +153,7 @@ describe('the backlog', () => {
     await setItem(id, first, 'in_progress')
     await setItem(id, second, 'blocked', 'version')
     await ledger.query(`update pawl.items set available_at = clock_timestamp() + interval '1 hour' where run_id = $1 and seq = $2`, [id, third])
-    expect((await countBacklog(ledger)).filter((row) => row.agent === 'backlog')).toEqual([{ agent: 'backlog', agentVersion: '1', due: 2, delayed: 1, inProgress: 1, blocked: 1, held: 2 }])
+    expect((await countBacklog(ledger)).filter((row) => row.agent === 'backlog')).toEqual([{ agent: 'backlog', agentVersion: '1', due: 2, delayed: 1, inProgress: 1, blocked: 1, held: 2, oldestDueMs: expect.any(Number) as number }])
     expect((await countRuns(ledger)).filter((row) => row.agent === 'backlog')).toEqual([{ agent: 'backlog', status: 'running', runs: 2 }])
     await addAction(id, first, 'started')
     const doubts = await countDoubts(ledger)

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Ledger } from '../connect.ts'
 import { runVerbOnce } from './run-verb.ts'
 
-const dueItem = z.object({ seq: z.number(), generation: z.number(), kind: z.enum(ITEM_KINDS), key: z.string(), again: z.boolean(), agent: z.string(), version: z.string() })
+const dueItem = z.object({ seq: z.number(), generation: z.number(), kind: z.enum(ITEM_KINDS), key: z.string(), again: z.boolean(), agent: z.string(), version: z.string(), trace: z.string().nullable().default(null) })
 export type DueItem = z.infer<typeof dueItem>
 const takeAnswer = z.object({ taken: z.array(dueItem), live: z.boolean(), more: z.boolean() })
 

@@ -23,6 +23,8 @@ export interface NewRun {
   readonly labels: Readonly<Record<string, string>>
   readonly policy: Partial<RunPolicy>
   readonly createdBy: string
+  /** W3C traceparent of whoever started it. Absent: nobody traces. */
+  readonly traceParent?: string | null | undefined
   /** Items come from the agent's `split`; false when the caller brings them. */
   readonly split: boolean
 }
@@ -33,7 +35,7 @@ const startOutcome = z.object({ outcome: z.enum(['created', 'exists']), run_id: 
 export async function startRun(ledger: Ledger, run: NewRun): Promise<z.infer<typeof startOutcome>> {
   return await runVerbOnce(ledger, 'start_run', [
     run.id, run.namespace, run.key, run.digest, run.agent, run.agentVersion, run.modelVersion, run.promptVersion, run.schemaVersion, run.lockDigest,
-    run.input, JSON.stringify(run.labels), JSON.stringify(run.policy), run.createdBy, run.split, run.tools ? JSON.stringify(run.tools) : null,
+    run.input, JSON.stringify(run.labels), JSON.stringify(run.policy), run.createdBy, run.split, run.tools ? JSON.stringify(run.tools) : null, run.traceParent ?? null,
   ], startOutcome, { retryForMs: run.key === null ? 0 : 5_000 })
 }
 

@@ -20,9 +20,9 @@ const perChunk = 1_000
 /** `items` null: the agent's split brings them. `duplicate`: the caller must roll back. */
 export async function startWholeRun(tx: OpenTransaction, run: NewRun, items: readonly { key: string; payload: string }[] | null): Promise<WholeStart> {
   const start = started.parse(await first(tx, `select * from pawl.start_run($1::text::uuid, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text, $8::text,
-    $9::text::integer, $10::text, $11::text, $12::text::jsonb, $13::text::jsonb, $14::text, $15::text::boolean, $16::text::jsonb)`, [
+    $9::text::integer, $10::text, $11::text, $12::text::jsonb, $13::text::jsonb, $14::text, $15::text::boolean, $16::text::jsonb, $17::text)`, [
     run.id, run.namespace, run.key, run.digest, run.agent, run.agentVersion, run.modelVersion, run.promptVersion, String(run.schemaVersion), run.lockDigest,
-    run.input, JSON.stringify(run.labels), JSON.stringify(run.policy), run.createdBy, items === null ? 'true' : 'false', run.tools ? JSON.stringify(run.tools) : null,
+    run.input, JSON.stringify(run.labels), JSON.stringify(run.policy), run.createdBy, items === null ? 'true' : 'false', run.tools ? JSON.stringify(run.tools) : null, run.traceParent ?? null,
   ]))
   const answer = { outcome: start.outcome, runId: start.run_id, digest: start.digest, duplicates: [] }
   if (start.outcome === 'exists' || items === null) return answer
