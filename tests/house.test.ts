@@ -110,7 +110,7 @@ test('no test is skipped, focused or left to do', () => {
 
 test('every environment variable a program reads is in .env.example', () => {
   const listed = readFileSync(join(root, '.env.example'), 'utf8')
-  const read = new Set(production.filter((path) => path.endsWith('/env.ts')).flatMap((path) => [...readFileSync(path, 'utf8').matchAll(/\b(PAWL_[A-Z_]+|DATABASE_URL|REDIS_URL)\b/g)].map((match) => match[1] ?? '')))
+  const read = new Set(production.filter((path) => path.endsWith('/env.ts')).flatMap((path) => [...readFileSync(path, 'utf8').matchAll(/\b((?:PAWL|OTEL)_[A-Z_]+|DATABASE_URL|REDIS_URL)\b/g)].map((match) => match[1] ?? '')))
   // Handed by the supervisor to its own children.
   const internal = new Set(['PAWL_WORKER_ID', 'PAWL_WORKER_NAME', 'PAWL_TIMINGS'])
   expect([...read].filter((name) => !internal.has(name) && !listed.includes(name))).toEqual([])

@@ -11,6 +11,7 @@ import type { OneTimeLink } from './auth/one-time-link.ts'
 import type { SessionRules } from './auth/session.ts'
 import { boardRoutes } from './board/board-routes.ts'
 import type { Boards } from './board/boards.ts'
+import type { DashboardMetrics } from './metrics.ts'
 import { problemPage } from './pages/bare-page.ts'
 import type { Place } from './place.ts'
 import { apiRoutes } from './serve/api-routes.ts'
@@ -30,6 +31,7 @@ export interface AppParts {
   readonly version: string
   readonly closing: AbortSignal
   readonly isReady: () => Promise<boolean>
+  readonly metrics: DashboardMetrics
 }
 
 const mostBytes = 2_000_000
@@ -39,9 +41,11 @@ export function createApp(parts: AppParts): Hono<PageEnv> {
   const { base } = place
   const app = new Hono<PageEnv>()
 
+  app.use(parts.metrics.count)
   app.use(setHeaders())
   app.get('/health', (c) => c.json({ status: 'ok' }))
   app.get('/ready', async (c) => ((await parts.isReady()) ? c.json({ status: 'ready' }) : c.json({ status: 'not ready' }, 503)))
+  app.get('/metrics', parts.metrics.tell)
   app.use(checkHost(place, host))
   app.use(checkOrigin(place))
   app.use(bodyLimit({ maxSize: mostBytes, onError: () => { throw new PawlError('TOO_BIG', 'A request through the dashboard may hold 2 MB. Send bigger ones to the producer’s own HTTP API.') } }))

@@ -14,6 +14,7 @@ const schema = z.object({
   PAWL_DASHBOARD_USERS: z.string().default('').transform((text) => parseUsers(text)),
   PAWL_SESSION_SECRET: z.string().min(32, 'must be 32 characters or more (openssl rand -hex 32)').optional(),
   PAWL_DASHBOARD_URL: z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }).optional(),
+  PAWL_METRICS_TOKEN: z.string().min(16, 'must be 16 characters or more').optional(),
   PAWL_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 })
 

@@ -1,7 +1,7 @@
 /** The operators' window: Pawl's pages over the producer's HTTP, and Bull Board over the queue, behind one login. */
 import { createAdaptorServer } from '@hono/node-server'
 import { createClient } from '@pawl/client'
-import { PawlError } from '@pawl/core'
+import { logOptions, PawlError } from '@pawl/core'
 import { Ledger, readIdentity } from '@pawl/ledger'
 import { connectQueue, type Queue } from '@pawl/queue'
 import { randomBytes } from 'node:crypto'
@@ -15,6 +15,7 @@ import { OneTimeLink } from './auth/one-time-link.ts'
 import { createSeal } from './auth/seal.ts'
 import { openBoards } from './board/boards.ts'
 import { readDashboardEnv, type DashboardEnv } from './env.ts'
+import { makeMetrics } from './metrics.ts'
 import { placeOf, withoutBase } from './place.ts'
 
 export { hashPassword } from './auth/password.ts'
@@ -39,7 +40,7 @@ const { version } = z.object({ version: z.string() }).parse(JSON.parse(readFileS
 /** @param variables those of `.env.example`. Throws a `PawlError` when the environment, a store or the port is not right; a producer that is away is no reason: the pages say so. */
 export async function startDashboard(variables: NodeJS.ProcessEnv, options: DashboardOptions = {}): Promise<RunningDashboard> {
   const env = readDashboardEnv(variables)
-  const log = pino({ level: env.PAWL_LOG_LEVEL, name: 'dashboard', base: { pid: process.pid } }, pino.destination(2))
+  const log = pino(logOptions({ level: env.PAWL_LOG_LEVEL, name: 'dashboard' }), pino.destination(2))
   const { queue, ledgerId } = await connect(env, log)
   const place = placeOf(env.PAWL_DASHBOARD_URL)
   const boards = await openBoards({ queue, base: place.base, log })
@@ -65,6 +66,7 @@ export async function startDashboard(variables: NodeJS.ProcessEnv, options: Dash
     pawl, boards, ledgerId, link, place, host: env.PAWL_HOST, log, version, closing: closing.signal,
     producer: { url: env.PAWL_PRODUCER_URL, token: env.PAWL_PRODUCER_TOKEN },
     rules: { seal: createSeal(env.PAWL_SESSION_SECRET ?? randomBytes(32).toString('hex')), users: env.PAWL_DASHBOARD_USERS, ended: new EndedSessions(), isSecure: place.isSecure, cookieName: `pawl_${port}` },
+    metrics: makeMetrics(env.PAWL_METRICS_TOKEN),
     isReady: () => queue.names().then(() => true, () => false),
   })
   log.info({ url, users: env.PAWL_DASHBOARD_USERS.length, queue: queue.backend }, 'listening')

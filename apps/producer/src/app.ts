@@ -5,6 +5,8 @@ import { PawlError } from '@pawl/core'
 import type { Ledger } from '@pawl/ledger'
 import type { Logger } from 'pino'
 import { isLoopback } from './env.ts'
+import type { LedgerFigures } from './ledger-figures.ts'
+import type { Metrics } from './metrics.ts'
 import { problemOf, problemResponse } from './problems.ts'
 import { drain } from './read-json.ts'
 import type { App, AppEnv } from './route.ts'
@@ -13,7 +15,7 @@ import { addDocRoutes } from './routes/docs.ts'
 import { addEventRoutes } from './routes/events.ts'
 import { addExportRoutes } from './routes/export.ts'
 import { addLookRoutes } from './routes/looks.ts'
-import { addOperationRoutes, makeMetrics } from './routes/operations.ts'
+import { addOperationRoutes } from './routes/operations.ts'
 import { addRunRoutes } from './routes/runs.ts'
 import { addVerbRoutes } from './routes/verbs.ts'
 import type { Token } from './tokens.ts'
@@ -29,17 +31,19 @@ export interface Services {
   /** Told of each new bulk operation. */
   readonly onBulk: (bulkId: string) => void
   readonly queues: () => Promise<readonly QueueLoad[]>
+  readonly metrics: Metrics
+  readonly figures: () => Promise<LedgerFigures | undefined>
   /** Aborts when the producer stops: event streams end. */
   readonly closing: AbortSignal
 }
 
 export function createApp(services: Services): App {
   const app = new OpenAPIHono<AppEnv>()
-  const metrics = makeMetrics(services)
+  const { observe } = services.metrics
   app.use(async (c, next) => {
     if (services.tokens.length === 0) refuseForeigners(c.req.header('host'), c.req.header('origin'))
     await next()
-    metrics.requests.inc({ method: c.req.method, route: c.get('route') ?? 'other', status: String(c.res.status) })
+    observe('pawl_http_requests_total', 1, { method: c.req.method, route: c.get('route') ?? 'other', status: String(c.res.status) })
     c.header('x-content-type-options', 'nosniff')
     if (!c.res.headers.has('cache-control')) c.header('cache-control', 'no-store')
   })
@@ -49,7 +53,7 @@ export function createApp(services: Services): App {
     return answer
   })
   app.notFound((c) => problemResponse(problemOf(new PawlError('NOT_FOUND', `There is no ${c.req.method} ${c.req.path.slice(0, 200)}. The API is described at /docs.`), services.log)))
-  addOperationRoutes(app, services, metrics)
+  addOperationRoutes(app, services)
   // Before the routes of one run: "counts" is no run's id.
   addLookRoutes(app, services)
   addRunRoutes(app, services)

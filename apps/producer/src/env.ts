@@ -21,6 +21,7 @@ const schema = z.object({
   PAWL_HOST: z.string().default('127.0.0.1'),
   PAWL_PORT: z.coerce.number().int().min(0).max(65_535).default(3_000),
   PAWL_TOKENS: z.string().transform((text) => parseTokens(text)).default([]),
+  OTEL_EXPORTER_OTLP_ENDPOINT: z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }).optional(),
   /** Bring the ledger's schema up to date at start. */
   PAWL_MIGRATE: flag.default(false),
   /** The Redis may evict, and whoever runs this knows it. */

@@ -1,6 +1,6 @@
 /** The producer: accepts runs over HTTP, rings for their items, and is what pages and commands talk to. */
 import { createAdaptorServer } from '@hono/node-server'
-import { PawlError } from '@pawl/core'
+import { logOptions, PawlError } from '@pawl/core'
 import { dispatchRun, loadConfig, type AnyAgent } from '@pawl/harness'
 import type { Server } from 'node:http'
 import pino from 'pino'
@@ -9,7 +9,10 @@ import { startBulkWork } from './bulk-work.ts'
 import { connect } from './connect.ts'
 import { countQueues } from './count-queues.ts'
 import { isLoopback, readProducerEnv } from './env.ts'
+import { keepFigures } from './ledger-figures.ts'
+import { makeMetrics } from './metrics.ts'
 import { startSplitting } from './split-work.ts'
+import { startTraces } from './traces.ts'
 
 export interface ProducerOptions {
   /** The variables of `.env.example`. */
@@ -30,14 +33,18 @@ const stopGraceMs = 5_000
 /** Throws a `PawlError` when the environment, a store, the schema or the port is not right. */
 export async function startProducer(options: ProducerOptions): Promise<RunningProducer> {
   const env = readProducerEnv(options.env)
-  const log = pino({ level: env.PAWL_LOG_LEVEL, name: 'producer', base: { pid: process.pid } }, pino.destination(2))
+  const log = pino(logOptions({ level: env.PAWL_LOG_LEVEL, name: 'producer' }), pino.destination(2))
   const config = options.agents === undefined ? (await loadConfig(env.PAWL_CONFIG)).config : { agents: options.agents }
   const connections = await connect(env, config, log)
+  const stopTraces = await startTraces({ endpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT, service: 'pawl-producer', instance: String(process.pid) }, log)
+  const figures = keepFigures(connections.ledger)
+  const metrics = makeMetrics(figures)
+  const counted = { ...connections, observe: metrics.observe }
   const closing = new AbortController()
-  const dispatch = (runId: string): Promise<void> => dispatchRun(connections, runId)
+  const dispatch = (runId: string): Promise<void> => dispatchRun(counted, runId)
   const bulks = startBulkWork({ ledger: connections.ledger, dispatch, log })
   const app = createApp({
-    ledger: connections.ledger, agents: config.agents, tokens: env.PAWL_TOKENS, log, closing: closing.signal, streamAliveMs: options.streamAliveMs,
+    ledger: connections.ledger, agents: config.agents, tokens: env.PAWL_TOKENS, log, closing: closing.signal, streamAliveMs: options.streamAliveMs, metrics, figures,
     dispatch,
     onBulk: () => bulks.poke(),
     queues: () => countQueues(connections.queue),
@@ -47,7 +54,7 @@ export async function startProducer(options: ProducerOptions): Promise<RunningPr
   const server = createAdaptorServer({ fetch: app.fetch, serverOptions: { requestTimeout: 0, headersTimeout: 10_000, connectionsCheckingInterval: 1_000 } }) as Server
   try {
     const port = await listen(server, env.PAWL_HOST, env.PAWL_PORT)
-    const splitting = await startSplitting({ ...connections, agents: config.agents, log })
+    const splitting = await startSplitting({ ...counted, agents: config.agents, log })
     const url = `http://${env.PAWL_HOST.includes(':') ? `[${env.PAWL_HOST}]` : env.PAWL_HOST}:${port}`
     log.info({ url, tokens: env.PAWL_TOKENS.length, open: isLoopback(env.PAWL_HOST) ? 'this machine' : 'the network' }, 'listening')
     return {
@@ -58,12 +65,14 @@ export async function startProducer(options: ProducerOptions): Promise<RunningPr
         await splitting.stop()
         await bulks.stop()
         await connections.close()
+        await stopTraces()
       },
     }
   } catch (error) {
     await stopListening(server)
     await bulks.stop()
     await connections.close()
+    await stopTraces()
     throw error
   }
 }

@@ -3,6 +3,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import pino from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createApp } from './app.ts'
+import { makeMetrics } from './metrics.ts'
 import { operationsOf, readDocument, type ApiDocument } from './openapi.testsuite.ts'
 import { openProducer, type TestProducer } from './producer.testsuite.ts'
 
@@ -28,7 +29,7 @@ test('the document is OpenAPI 3.1 by its schema', async () => {
 test('every route of the app is in the document, and nothing else is; each operation has a name of its own and says what it is', async () => {
   const app = createApp({
     ledger: producer.ledger, agents: [], tokens: [], log: pino({ level: 'silent' }), dispatch: async () => undefined, onDispatchError: () => undefined, queues: async () => [], onBulk: () => undefined,
-    streamAliveMs: undefined, closing: new AbortController().signal,
+    streamAliveMs: undefined, metrics: makeMetrics(async () => undefined), figures: async () => undefined, closing: new AbortController().signal,
   })
   // The page's own files are no API.
   const routes = app.routes.filter(({ method, path }) => method !== 'ALL' && !path.startsWith('/docs/')).map(({ method, path }) => `${method} ${path}`)

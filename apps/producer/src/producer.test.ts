@@ -209,6 +209,19 @@ describe('operations', () => {
     expect(text).toMatch(/pawl_http_requests_total\{method="POST",route="\/v1\/runs",status="201"\} [1-9]/)
   })
 
+  test('the backlog is what a scaler divides by the slots of one worker, of all agents or of one', async () => {
+    const id = await start(open)
+    expect(id).not.toBe('')
+    // Counted anew after some seconds at most.
+    await expect.poll(async () => (await ask(open.url, 'GET', '/v1/backlog?agent=stock&version=1')).body, { timeout: 15_000, interval: 200 }).toMatchObject({
+      due: expect.any(Number) as number, inProgress: 0, agents: [{ agent: 'stock', version: '1' }],
+    })
+    const { body } = await ask(open.url, 'GET', '/v1/backlog?agent=stock')
+    expect(body['work']).toBe(body['due'])
+    expect(body['work']).toBeGreaterThan(0)
+    expect((await ask(open.url, 'GET', '/v1/backlog?agent=nobody')).body).toEqual({ due: 0, delayed: 0, inProgress: 0, blocked: 0, held: 0, work: 0, oldestDueMs: null, agents: [] })
+  })
+
   test('the page of the description asks nothing of other hosts', async () => {
     const page = await fetch(`${open.url}/docs`)
     const html = await page.text()

@@ -5,7 +5,7 @@
 import type { HttpBindings } from '@hono/node-server'
 import { z, type OpenAPIHono } from '@hono/zod-openapi'
 import { createClient, type PawlClient } from '@pawl/client'
-import { PawlError } from '@pawl/core'
+import { PawlError, readTraceParent } from '@pawl/core'
 import type { Context } from 'hono'
 import type { Services } from './app.ts'
 import { problemSchema } from './problems.ts'
@@ -59,7 +59,10 @@ export function addRoute<P extends z.ZodType = typeof none, Q extends z.ZodType 
       params: check('path', route.params ?? none, c.req.param()) as z.infer<P>,
       query: check('query', route.query ?? none, queryOf(c)) as z.infer<Q>,
       body: (route.body === undefined ? {} : check('body', route.body, await bodyOf(c))) as z.infer<B>,
-      pawl: createClient({ ledger, agents, namespace: caller.namespace, actor: caller.name, dispatch, onDispatchError, streamAliveMs, queues, onBulk }),
+      pawl: createClient({
+        ledger, agents, namespace: caller.namespace, actor: caller.name, dispatch, onDispatchError, streamAliveMs, queues, onBulk, traceParent: c.req.header('traceparent'),
+        onStarted: ({ id }, traceParent) => services.log.info({ run: id, by: caller.name, trace: readTraceParent(traceParent)?.traceId }, 'run started'),
+      }),
     })
   })
 }

@@ -4,11 +4,13 @@
  */
 import { defaultTimings, Harness, loadConfig, type Timings } from '@pawl/harness'
 import { watchProcessGroups } from '@pawl/tools'
+import { countHere } from './child-figures.ts'
 import { connect } from './connect.ts'
 import { readWorkerEnv } from './env.ts'
 import { armFailpoints } from './failpoints.ts'
 import { ForgetfulLedger } from './forgetful-ledger.ts'
 import { harnessLog, makeLogger } from './log.ts'
+import { startTraces } from './traces.ts'
 
 let stopNow: (why: string) => void = () => process.exit(1)
 process.on('disconnect', () => stopNow('the supervisor is gone'))
@@ -20,13 +22,22 @@ async function main(): Promise<void> {
   const env = readWorkerEnv(process.env)
   const name = env.PAWL_WORKER_NAME ?? 'worker'
   const log = makeLogger(env, name)
+  // Before the agents are loaded, so that what they import and trace is traced too.
+  const stopTraces = await startTraces({ endpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT, service: 'pawl-worker', instance: env.PAWL_WORKER_ID ?? String(process.pid) }, log)
   const { config } = await loadConfig(env.PAWL_CONFIG)
   const connections = env.PAWL_FAILPOINTS === undefined ? await connect(env, config, log, name) : await connect(env, config, log, name, (options) => new ForgetfulLedger(options))
   const timings: Timings = { ...defaultTimings, ...(JSON.parse(env.PAWL_TIMINGS ?? '{}') as Partial<Timings>) }
+  let running = (): number => 0
+  const figures = countHere(() => running())
   const harness = await Harness.start({
-    ...connections, agents: config.agents, concurrency: env.PAWL_CONCURRENCY, log: harnessLog(log), roles: ['items', 'splits'], name, timings,
+    ...connections, observe: figures.observe, agents: config.agents, concurrency: env.PAWL_CONCURRENCY, log: harnessLog(log), roles: ['items', 'splits'], name, timings,
     ...(env.PAWL_WORKER_ID === undefined ? {} : { workerId: env.PAWL_WORKER_ID }),
     ...(env.PAWL_FAILPOINTS !== undefined && connections.ledger instanceof ForgetfulLedger ? { failpoint: armFailpoints(env.PAWL_FAILPOINTS, env.PAWL_FAILPOINTS_SPENT ?? null, connections.ledger) } : {}),
+  })
+  running = () => harness.running
+  // The supervisor asks when it is scraped.
+  process.on('message', (asked: { kind?: unknown }) => {
+    if (asked.kind === 'figures') void figures.read().then((told) => process.send?.({ kind: 'figures', figures: told }, undefined, undefined, () => {}))
   })
   let isStopping = false
   const stop = async (why: string): Promise<void> => {
@@ -37,6 +48,7 @@ async function main(): Promise<void> {
     setTimeout(() => process.exit(1), timings.stopGraceMs + stopExtraMs).unref()
     await harness.stop(timings.stopGraceMs)
     await connections.close()
+    await stopTraces()
     process.exit(0)
   }
   process.on('SIGTERM', () => void stop('SIGTERM'))

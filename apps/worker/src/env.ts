@@ -15,6 +15,9 @@ const schema = z.object({
   PAWL_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
   /** The Redis may evict, and whoever runs this knows it. */
   PAWL_ALLOW_EVICTION: z.stringbool({ truthy: ['true', '1', 'yes', 'on'], falsy: ['false', '0', 'no', 'off'] }).default(false),
+  PAWL_HOST: z.string().default('127.0.0.1'),
+  PAWL_METRICS_TOKEN: z.string().min(16, 'must be 16 characters or more').optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }).optional(),
   PAWL_WORKER_PORT: z.coerce.number().int().min(0).max(65_535).optional(),
   PAWL_WORKER_ID: z.uuid().optional(),
   PAWL_WORKER_NAME: z.string().optional(),

@@ -14,7 +14,7 @@ describeRedis('worker health', () => {
     let redis = await startRedis()
     const queue = connectQueue({ backend: 'redis', url: redis.url, ledgerId: crypto.randomUUID(), onError: () => {} })
     await queue.ready()
-    const health = await serveHealth(0, '127.0.0.1', { pids: [1], deaths: 0, isComplete: true }, { ledger, queue })
+    const health = await serveHealth({ port: 0, host: '127.0.0.1' }, { pids: [1], deaths: 0, isComplete: true, metrics: async () => '' }, { ledger, queue })
     const ready = async () => {
       const response = await fetch(`${health.url}/ready`)
       return { status: response.status, ...(await response.json() as object) }

@@ -7,6 +7,7 @@ import { readWorkerEnv } from './env.ts'
 import { serveHealth } from './health.ts'
 import { makeLogger } from './log.ts'
 import { Supervisor, type SupervisorOptions } from './supervisor.ts'
+import { startTraces } from './traces.ts'
 
 export interface RunningWorkers {
   /** Pids of the ready worker processes. */
@@ -19,17 +20,20 @@ export interface RunningWorkers {
 export async function startWorkers(variables: NodeJS.ProcessEnv, options: Pick<SupervisorOptions, 'onLine'> = {}): Promise<RunningWorkers> {
   const env = readWorkerEnv(variables)
   const log = makeLogger(env, 'supervisor')
+  const stopTraces = await startTraces({ endpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT, service: 'pawl-supervisor', instance: String(process.pid) }, log)
   const { config, path } = await loadConfig(env.PAWL_CONFIG)
   const connections = await connect(env, config, log, 'pawl-supervisor')
   try {
     await refuseEviction(connections.queue, { url: connections.queueUrl, isAllowed: env.PAWL_ALLOW_EVICTION, warn: (sentence) => log.warn(sentence) })
   } catch (error) {
     await connections.close()
+    await stopTraces()
     throw error
   }
   const supervisor = new Supervisor({ connections, processes: env.PAWL_PROCESSES, log, env: { ...variables, PAWL_CONFIG: path }, graceMs: limits.stopGraceMs, onLine: options.onLine })
   supervisor.start()
-  const health = env.PAWL_WORKER_PORT === undefined ? undefined : await serveHealth(env.PAWL_WORKER_PORT, '127.0.0.1', supervisor, connections)
+  const health = env.PAWL_WORKER_PORT === undefined ? undefined : await serveHealth({ port: env.PAWL_WORKER_PORT, host: env.PAWL_HOST, metricsToken: env.PAWL_METRICS_TOKEN }, supervisor, connections)
+  if (health !== undefined) log.info({ url: health.url }, 'health and metrics are told here')
   return {
     get pids() { return supervisor.pids },
     healthUrl: health?.url,
@@ -37,6 +41,7 @@ export async function startWorkers(variables: NodeJS.ProcessEnv, options: Pick<S
       await supervisor.stop()
       await health?.close()
       await connections.close()
+      await stopTraces()
     },
   }
 }

@@ -6,10 +6,12 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { newId } from '@pawl/core'
-import { dispatchRun } from '@pawl/harness'
+import { dispatchRun, endDeadAttempts } from '@pawl/harness'
 import { freeLeases, removeWorker } from '@pawl/ledger'
 import type { Logger } from 'pino'
+import type { Figures } from './child-figures.ts'
 import type { Connections } from './connect.ts'
+import { FleetFigures } from './fleet-figures.ts'
 
 interface Child {
   readonly id: string
@@ -20,7 +22,10 @@ interface Child {
   readonly groups: Set<number>
 }
 
-type Message = { readonly kind: 'ready' } | { readonly kind: 'group'; readonly pid: number; readonly isAlive: boolean }
+type Message = { readonly kind: 'ready' } | { readonly kind: 'figures'; readonly figures: Figures } | { readonly kind: 'group'; readonly pid: number; readonly isAlive: boolean }
+
+/** A child too busy to tell its figures is told with the last it told. */
+const answerMs = 1_000
 
 export interface SupervisorOptions {
   readonly connections: Connections
@@ -36,6 +41,9 @@ export class Supervisor {
   readonly #children = new Map<number, Child>()
   readonly #timers = new Set<NodeJS.Timeout>()
   readonly #takeovers = new Set<Promise<void>>()
+  readonly #figures = new FleetFigures()
+  /** Scrapes that wait for a child's answer. */
+  readonly #asked = new Map<string, () => void>()
   #isStopping = false
   /** Deaths nobody asked for. */
   deaths = 0
@@ -55,6 +63,22 @@ export class Supervisor {
     return this.pids.length === this.options.processes
   }
 
+  /** Of all worker processes, in the Prometheus text format. */
+  async metrics(): Promise<string> {
+    await Promise.all([...this.#children.values()].filter((child) => child.isReady).map((child) => this.#ask(child)))
+    return await this.#figures.text()
+  }
+
+  async #ask({ id, process: child }: Child): Promise<void> {
+    const before = this.#asked.get(id)
+    const answered = new Promise<void>((resolve) => { this.#asked.set(id, () => { before?.(); resolve() }) })
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<void>((resolve) => { timer = setTimeout(resolve, answerMs) })
+    if (child.connected) child.send({ kind: 'figures' }, () => {})
+    await Promise.race([answered, late])
+    clearTimeout(timer)
+  }
+
   #spawn(slot: number, quickDeaths: number): void {
     const id = newId()
     const { onLine } = this.options
@@ -68,11 +92,13 @@ export class Supervisor {
     this.#children.set(slot, child)
     child.process.on('message', (message: Message) => {
       if (message.kind === 'ready') child.isReady = true
+      else if (message.kind === 'figures') this.#heard(child.id, message.figures)
       else if (message.isAlive) child.groups.add(message.pid)
       else child.groups.delete(message.pid)
     })
     child.process.on('exit', (code, signal) => {
       this.#children.delete(slot)
+      void this.#figures.end(child.id)
       for (const pid of [child.process.pid, ...child.groups]) endGroup(pid)
       if (this.#isStopping && code === 0) return
       this.deaths++
@@ -85,6 +111,12 @@ export class Supervisor {
     })
   }
 
+  #heard(id: string, figures: Figures): void {
+    this.#figures.take(id, figures)
+    this.#asked.get(id)?.()
+    this.#asked.delete(id)
+  }
+
   #track(takeover: Promise<void>): void {
     this.#takeovers.add(takeover)
     void takeover.finally(() => this.#takeovers.delete(takeover))
@@ -93,6 +125,7 @@ export class Supervisor {
   /** Rows the dead child's last flush still holds are skipped and met again; what is left after that, the lease decides. */
   async #takeOver(child: Child): Promise<void> {
     const { ledger, queue, ledgerId } = this.options.connections
+    await endDeadAttempts(ledger, child.id, (error) => this.options.log.warn({ worker: child.id }, `the trace of a dead worker stays open: ${error instanceof Error ? error.message : String(error)}`))
     for (let round = 0; round < 5; round++) {
       try {
         const freed = await freeLeases(ledger, child.id)

@@ -40,6 +40,10 @@ export interface DirectOptions {
   readonly onBulk?: ((bulkId: string) => void) | undefined
   /** Counts of the queue's jobs, for `fleet()`. Without, or when it fails, `fleet()` says null. */
   readonly queues?: (() => Promise<readonly QueueLoad[]>) | undefined
+  /** W3C traceparent of the request this client serves: runs it starts go on in that trace. */
+  readonly traceParent?: string | undefined
+  /** Told of each new run, with the traceparent kept with it. */
+  readonly onStarted?: Parts['onStarted']
   readonly close?: (() => Promise<void>) | undefined
 }
 
@@ -62,6 +66,7 @@ export function createDirectClient(options: DirectOptions): PawlClient {
   }
   const parts: Parts = {
     ledger, namespace, agents: options.agents, actor: options.actor ?? 'client', streamAliveMs: options.streamAliveMs ?? defaultStreamAliveMs, queues: options.queues, ring,
+    traceParent: options.traceParent, onStarted: options.onStarted,
     carryOut: options.onBulk ?? carryOut,
   }
   const readRun = async (runId: string) => {

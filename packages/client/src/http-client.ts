@@ -9,6 +9,7 @@ import { readExport } from './read-export.ts'
 import type { ExportLine } from './wire-export.ts'
 import { bulkSchema, bulkStartedSchema } from './wire-bulk.ts'
 import { attemptsSchema, failuresSchema, fleetSchema, paceSchema, runCountsSchema, spentSchema, squaresSchema, toolsSchema, turnsSchema } from './wire-looks.ts'
+import { traceStart } from './trace-start.ts'
 import { watchRun } from './watch-run.ts'
 
 export interface HttpOptions {
@@ -28,6 +29,7 @@ interface Call {
   readonly key?: string | undefined
   /** Of an answer that is streamed. */
   readonly accept?: string | undefined
+  readonly traceParent?: string | null | undefined
 }
 
 const problem = z.object({ code: z.string(), detail: z.string() }).loose()
@@ -44,10 +46,11 @@ export function createHttpClient(options: HttpOptions): PawlClient {
       if (given.tx !== undefined) throw new PawlError('NEEDS_DIRECT', 'A transaction can be joined only by a client with a databaseUrl, not over HTTP.')
       const [name, version] = typeof agent === 'string' ? [agent, given.version] : [agent.name, agent.version]
       const items = given.items?.map((item) => ({ key: item.key, payload: toWire(item.payload) }))
-      return await ask(startedSchema, 'POST', '/v1/runs', { key: given.idempotencyKey, body: { agent: name, version, input: toWire(input), items, labels: given.labels, policy: given.policy } })
+      return await traceStart({ agent: name, kind: 'over HTTP' }, (traceParent) => ask(startedSchema, 'POST', '/v1/runs', { key: given.idempotencyKey, traceParent, body: { agent: name, version, input: toWire(input), items, labels: given.labels, policy: given.policy } }))
     },
     startRunFromStream: async (header, items, given = {}) =>
-      await ask(startedSchema, 'POST', '/v1/runs', { key: given.idempotencyKey, lines: linesOf({ ...header, input: toWire(header.input) }, items) }),
+      await traceStart({ agent: header.agent, kind: 'over HTTP' }, (traceParent) =>
+        ask(startedSchema, 'POST', '/v1/runs', { key: given.idempotencyKey, traceParent, lines: linesOf({ ...header, input: toWire(header.input) }, items) })),
     getRun,
     listRuns: (filter) => ask(pageSchema(runSchema), 'GET', '/v1/runs', { query: runsQuery(filter) }),
     countRuns: (filter) => ask(runCountsSchema, 'GET', '/v1/runs/counts', { query: runsQuery(filter) }),
@@ -124,6 +127,7 @@ async function open(options: HttpOptions, method: string, path: string, call: Ca
   if (options.token !== undefined) headers['authorization'] = `Bearer ${options.token}`
   // Header values are bytes: the key travels as UTF-8.
   if (call.key !== undefined) headers['idempotency-key'] = String.fromCharCode(...new TextEncoder().encode(call.key))
+  if (typeof call.traceParent === 'string') headers['traceparent'] = call.traceParent
   const body = bodyOf(call, headers)
   const isStreamed = call.lines !== undefined || call.accept !== undefined
   try {

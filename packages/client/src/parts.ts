@@ -2,6 +2,7 @@ import { PawlError, type RunStatus } from '@pawl/core'
 import { readRunState, type Ledger } from '@pawl/ledger'
 import type { AnyAgentContract } from './agents.ts'
 import type { QueueLoad } from './contract.ts'
+import type { StartedRun } from './wire.ts'
 
 /** What the direct client's verbs share. */
 export interface Parts {
@@ -18,6 +19,9 @@ export interface Parts {
   readonly carryOut: (bulkId: string) => void
   /** The queue's own counts, where there is a queue to ask. */
   readonly queues: (() => Promise<readonly QueueLoad[]>) | undefined
+  /** W3C traceparent of the request this client serves; without one the caller's active span counts. */
+  readonly traceParent?: string | undefined
+  readonly onStarted?: ((started: StartedRun, traceParent: string | null) => void) | undefined
 }
 
 export const defaultStreamAliveMs = 10_000

@@ -6,11 +6,15 @@ import { chooseAgent, type AnyAgentContract, type ChosenAgent } from './agents.t
 import { beginDigest, checkKey, checkLabels, digestItem, duplicateKeys, encodeInput, encodeItems, mergePolicy, type EncodedItem } from './check-request.ts'
 import type { StartOptions } from './contract.ts'
 import type { Parts } from './parts.ts'
+import { traceStart } from './trace-start.ts'
 import type { StartedRun } from './wire.ts'
 
 const transactionMs = 60_000
 
-export async function startRun(parts: Parts, agent: AnyAgentContract | string, input: unknown, options: StartOptions): Promise<StartedRun> {
+export const startRun = (parts: Parts, agent: AnyAgentContract | string, input: unknown, options: StartOptions): Promise<StartedRun> =>
+  traceStart({ agent: typeof agent === 'string' ? agent : agent.name, kind: 'here', traceParent: parts.traceParent, onStarted: parts.onStarted }, (traceParent) => start(parts, agent, input, options, traceParent))
+
+async function start(parts: Parts, agent: AnyAgentContract | string, input: unknown, options: StartOptions, traceParent: string | null): Promise<StartedRun> {
   const chosen = chooseAgent(parts.agents, agent, options.version)
   const key = checkKey(options.idempotencyKey)
   if (options.items === undefined && chosen.contract !== undefined && chosen.contract.split === undefined) {
@@ -18,7 +22,7 @@ export async function startRun(parts: Parts, agent: AnyAgentContract | string, i
   }
   const run = {
     ...newRun(parts, chosen, { input, labels: options.labels, policy: options.policy }),
-    key, split: options.items === undefined,
+    key, traceParent, split: options.items === undefined,
   }
   const items = options.items === undefined ? null : encodeItems(chosen.contract, options.items)
   const version = typeof agent === 'string' ? options.version : agent.version

@@ -10,6 +10,7 @@ import { beginDigest, checkKey, digestItem, duplicateKeys, encodeItem, tooManyIt
 import type { ItemSeed, StreamHeader } from './contract.ts'
 import type { Parts } from './parts.ts'
 import { idempotencyConflict, newRun, streamInProgress } from './start-run.ts'
+import { traceStart } from './trace-start.ts'
 import type { StartedRun } from './wire.ts'
 
 const itemsPerChunk = 1_000
@@ -19,11 +20,14 @@ type Items = AsyncIterable<ItemSeed> | Iterable<ItemSeed>
 type LocatedItem = EncodedItem & { readonly where: string }
 type Place = { readonly kind: 'open'; readonly runId: string; readonly streamNo: number } | { readonly kind: 'sealed'; readonly runId: string; readonly digest: string }
 
-export async function startRunFromStream(parts: Parts, header: StreamHeader, items: Items, idempotencyKey: string | undefined): Promise<StartedRun> {
+export const startRunFromStream = (parts: Parts, header: StreamHeader, items: Items, idempotencyKey: string | undefined): Promise<StartedRun> =>
+  traceStart({ agent: header.agent, kind: 'here', traceParent: parts.traceParent, onStarted: parts.onStarted }, (traceParent) => start(parts, header, items, idempotencyKey, traceParent))
+
+async function start(parts: Parts, header: StreamHeader, items: Items, idempotencyKey: string | undefined, traceParent: string | null): Promise<StartedRun> {
   const chosen = chooseAgent(parts.agents, header.agent, header.version)
   const key = checkKey(idempotencyKey)
   const hash = beginDigest({ agent: chosen.name, version: header.version, input: header.input, labels: header.labels, policy: header.policy })
-  const place = await findPlace(parts, chosen, header, key)
+  const place = await findPlace(parts, chosen, header, key, traceParent)
   if (place.kind === 'sealed') {
     for await (const item of items) digestItem(hash, item)
     if (hash.digest('hex') !== place.digest) throw idempotencyConflict(key, place.runId)
@@ -35,10 +39,10 @@ export async function startRunFromStream(parts: Parts, header: StreamHeader, ite
 }
 
 /** A new run, a broken stream's run to continue, or the finished one the key names. */
-async function findPlace(parts: Parts, chosen: ChosenAgent, header: StreamHeader, key: string | null): Promise<Place> {
+async function findPlace(parts: Parts, chosen: ChosenAgent, header: StreamHeader, key: string | null, traceParent: string | null): Promise<Place> {
   for (;;) {
     const run = newRun(parts, chosen, { input: header.input, labels: header.labels, policy: header.policy })
-    const started = await startRun(parts.ledger, { ...run, key, digest: null, split: false })
+    const started = await startRun(parts.ledger, { ...run, key, traceParent, digest: null, split: false })
     const runId = started.run_id
     if (started.outcome === 'exists' && started.digest !== null) return { kind: 'sealed', runId, digest: started.digest }
     if (started.outcome === 'exists' && await isOutdated(parts.ledger, runId, run, header, key)) {

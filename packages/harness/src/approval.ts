@@ -59,12 +59,14 @@ export async function waitForYes(attempt: Attempt, approvalId: number): Promise<
 
 /** Held back to the end of the run: kept, and nothing more. Returns the row where somebody else has the key. */
 export async function stage(attempt: Attempt, call: Call): Promise<ActionRow | undefined> {
+  attempt.trace.begin(call)
   await readyToKeep(attempt, call)
   const { outcome, action } = await stageAction(attempt.parts.ledger, attempt.holder, keptCall(call))
   if (outcome === 'fenced' || !action) throw parked(attempt, { kind: 'lost' })
   if (outcome === 'held') return undefined
   if (outcome === 'exists') return action
   attempt.put(action)
+  attempt.trace.mark(call.key, 'staged')
   await attempt.parts.failpoint('after-request', { ...attempt.holder, tool: call.tool.name, key: call.key })
   return undefined
 }

@@ -7,6 +7,7 @@ import type { ActionRow, Completion, CompletionAnswer, Holder, Intent, IntentAns
 import type { AnyAgent } from './define-agent.ts'
 import type { Journal } from './journal.ts'
 import type { Parts } from './parts.ts'
+import { AttemptTrace } from './telemetry/attempt-trace.ts'
 import { startWatch, type Watch } from './watch.ts'
 
 /** Why an attempt ended without the agent's own verdict. */
@@ -54,6 +55,7 @@ export class Attempt {
   #renewed: Watch
   /** Since the claim was answered: no earlier holder wrote an intent after it. */
   readonly begun: Watch = startWatch()
+  readonly trace: AttemptTrace
   /** Gives the worker's slot back for the time of a wait, and takes one again. */
   waitElsewhere: (wait: Promise<unknown>) => Promise<void> = async (wait) => { await wait }
 
@@ -67,6 +69,7 @@ export class Attempt {
     readonly claimed: Watch,
   ) {
     this.#renewed = claimed
+    this.trace = new AttemptTrace(run, item)
     this.parked = new Promise((resolve) => { this.#onParked = resolve })
   }
 
@@ -75,7 +78,7 @@ export class Attempt {
   }
 
   get place(): Record<string, unknown> {
-    return { run: this.run.id, item: this.item.seq, attempt: this.item.attempts, epoch: this.item.epoch }
+    return { run: this.run.id, item: this.item.seq, attempt: this.item.attempts, epoch: this.item.epoch, ...(this.trace.traceId === undefined ? {} : { trace: this.trace.traceId }) }
   }
 
   get ending(): Ending | undefined {

@@ -40,7 +40,11 @@ export function makeCall(attempt: Attempt, call: Call, run: (attempt: Attempt, c
   }
   const leave = attempt.enter(true)
   const entry: MadeCall = { argsDigest: call.argsDigest, isRefused: false, answer: never() }
-  entry.answer = run(attempt, call).finally(leave).then(
+  const left = (): void => {
+    leave()
+    attempt.trace.returned(call.key)
+  }
+  entry.answer = run(attempt, call).finally(left).then(
     (value) => (attempt.ending ? never() : value),
     (error: unknown) => {
       entry.isRefused = error instanceof ToolFailed || error instanceof Rejected
@@ -111,6 +115,7 @@ function conflict(call: Call, recorded: string, action?: ActionRow) {
 
 async function sendFirst(attempt: Attempt, call: Call): Promise<unknown> {
   const { tool } = call
+  attempt.trace.begin(call)
   await attempt.parts.failpoint('before-intent', { ...attempt.holder, tool: tool.name, key: call.key })
   if (attempt.ending) throw new Parked()
   const token = newId()
@@ -126,6 +131,7 @@ async function sendFirst(attempt: Attempt, call: Call): Promise<unknown> {
     result: null, evidence: [], applied_evidence: null, error: null, undo: intent.undo, undoes: call.undoes, turn: call.turn ?? null, approval_id: null, staged_by: null, key_window_ms: null, settled_by: null, timeout_ms: tool.timeoutMs,
     settle_ms: tool.settleWindowMs, key_expires_at: tool.keyWindowMs === undefined ? null : new Date(Date.now() + tool.keyWindowMs).toISOString(), answerable_at: null, started_at: new Date().toISOString(), committed_at: null,
   }
+  attempt.trace.intended(call.key, action)
   return await send(attempt, call, attempt.put(action), intended, 1)
 }
 
@@ -134,8 +140,10 @@ export const sendKept = (attempt: Attempt, call: Call): Promise<unknown> => make
 
 /** Asked for; sent with the yes that is there already, or when a later attempt finds one. */
 async function sendApproved(attempt: Attempt, call: Call, n: number): Promise<unknown> {
+  attempt.trace.begin(call)
   await readyToKeep(attempt, call)
   const { outcome, action, approval } = await request(attempt, call)
+  attempt.trace.mark(call.key, 'approval asked')
   if (outcome === 'given') return await sendAgain(attempt, call, n)
   if (outcome === 'waiting' && approval) return await waitForYes(attempt, approval.id)
   if (!action) throw parked(attempt, { kind: 'interrupted' })
@@ -165,6 +173,7 @@ export async function meetOther(attempt: Attempt, call: Call, action: ActionRow)
 /** Under the same key: a retry, what the guard stopped, or a takeover. `n` counts the sends that spend the tool's retries. */
 async function sendAgain(attempt: Attempt, call: Call, n: number): Promise<unknown> {
   if (attempt.ending) throw new Parked()
+  attempt.trace.begin(call)
   await attempt.durable()
   const intended = startWatch()
   const token = newId()
@@ -172,7 +181,10 @@ async function sendAgain(attempt: Attempt, call: Call, n: number): Promise<unkno
     rearmAction(attempt.parts.ledger, attempt.holder, call.key, token, call.tool.version, marginMs(attempt, call.tool), call.tool, call.turn))
   attempt.parts.trust.see(history)
   if (outcome === 'fenced') throw parked(attempt, { kind: 'lost' })
-  if (outcome === 'sent' && action) return await send(attempt, call, attempt.put(action), intended, n)
+  if (outcome === 'sent' && action) {
+    attempt.trace.intended(call.key, action)
+    return await send(attempt, call, attempt.put(action), intended, n)
+  }
   if (outcome === 'taken' && action && action.item_seq !== attempt.item.seq) return await meetOther(attempt, call, isNotMade(action) ? { ...action, status: 'started' } : action)
   if (outcome === 'approval' && action && action.status !== 'started') return await sendApproved(attempt, call, n)
   if (action) return await afterUnknown(attempt, call, attempt.put(action), { since: attempt.begun, n })
@@ -186,12 +198,22 @@ async function send(attempt: Attempt, call: Call, action: ActionRow, intended: W
   const place = { ...attempt.holder, tool: call.tool.name, key: call.key }
   await failpoint('after-intent', place)
   await failpoint('before-send', place)
-  const sent = call.tool.effect === 'transactional'
-    ? await sendTransactional(attempt, call, action, intended)
-    : await executeSend(attempt, { tool: call.tool, key: call.key, input: call.input, attempt: action.attempt }, intended)
+  const begunAt = performance.now()
+  attempt.trace.mark(call.key, 'send')
+  const sent = await attempt.trace.sending(call.key, () => (call.tool.effect === 'transactional'
+    ? sendTransactional(attempt, call, action, intended)
+    : executeSend(attempt, { tool: call.tool, key: call.key, input: call.input, attempt: action.attempt }, intended)))
+  tellSent(attempt, call.key, sent, performance.now() - begunAt)
   // Where nothing was sent there is no answer.
   if (sent.kind !== 'unsent') await failpoint('after-answer', place)
   return await conclude(attempt, call, action, sent, intended, n)
+}
+
+/** Once per send, whatever comes of it: a call under way again is counted again. */
+function tellSent(attempt: Attempt, key: string, { kind }: Sent, ms: number): void {
+  attempt.trace.mark(key, kind)
+  attempt.parts.observe('pawl_actions_total', 1, { agent: attempt.run.agent, outcome: kind })
+  if (kind !== 'unsent') attempt.parts.observe('pawl_action_seconds', ms / 1_000)
 }
 
 async function conclude(attempt: Attempt, call: Call, action: ActionRow, sent: Sent, intended: Watch, n: number): Promise<unknown> {
@@ -216,6 +238,8 @@ async function complete(attempt: Attempt, call: Call, action: ActionRow, value: 
     key: call.key, token: action.token ?? '', outcome: 'committed', result: kept.text, undo: kept.undo,
     error: kept.kind === 'unkept' ? JSON.stringify({ name: 'Unkept', message: kept.why, code: 'unkept' }) : null,
   })
+  if (written) attempt.trace.completing(call.key, written)
+  else attempt.trace.mark(call.key, 'completion')
   void written?.then(async (answer) => {
     if (answer.outcome !== 'recorded') await addEvidence(attempt.parts.ledger, attempt.run.id, call.key, { entry: '"answered after the item was lost"', result: kept.text, undo: kept.undo })
   }).catch(() => {})

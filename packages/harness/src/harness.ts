@@ -2,7 +2,7 @@
  * A process's harness: takes doorbells, claims, runs attempts in its slots, renews their leases in one batch, notices pause, failover and the end.
  * The ledger's lease alone ends an attempt; what the queue thinks of a job's lock is ignored.
  */
-import { newId, PawlError } from '@pawl/core'
+import { newId, PawlError, type Observe } from '@pawl/core'
 import { beat, forgetDispatch, freeLeases, listNeighbours, lookAtRuns, pinsText, readIdentity, removeWorker, Writer, type Ledger, type HeldRun, type LedgerIdentity, type WorkerRow } from '@pawl/ledger'
 import type { BoardJob, Channel, Doorbell, Queue, Subscription } from '@pawl/queue'
 import { Attempt, never } from './attempt.ts'
@@ -18,6 +18,7 @@ import { runItem, type Verdict } from './run-item.ts'
 import { SlotHolder } from './slot-holder.ts'
 import { Slots } from './slots.ts'
 import { Sweeper } from './sweeper.ts'
+import { endDeadAttempts } from './telemetry/dead-attempts.ts'
 import { defaultTimings, type Timings } from './timings.ts'
 import { hasTool } from './tool-by-name.ts'
 import { Trust } from './trust.ts'
@@ -35,6 +36,8 @@ export interface HarnessOptions {
   readonly workerId?: string
   readonly timings?: Partial<Timings>
   readonly failpoint?: Failpoint
+  /** Told of everything that is counted. Must not throw. */
+  readonly observe?: Observe
   /** Told of running turns of agents that think, piece by piece; nothing of it is durable. */
   readonly onTurnDelta?: Parts['onTurnDelta']
 }
@@ -67,15 +70,19 @@ export class Harness {
     this.#trust = new Trust(options.ledger, identity, options.log, () => this.#handBack())
     this.#timings = { ...defaultTimings, ...options.timings }
     this.#worker = { id: options.workerId ?? newId(), name: options.name ?? 'worker', ...identifyProcess() }
-    this.#writer = new Writer(options.ledger, { leaseMs: this.#timings.leaseMs, onHistory: (history) => this.#trust.see(history) })
+    const observe = options.observe ?? (() => {})
+    this.#writer = new Writer(options.ledger, {
+      leaseMs: this.#timings.leaseMs, onHistory: (history) => this.#trust.see(history),
+      onFlush: ({ items, ms }) => { observe('pawl_flush_items', items); observe('pawl_flush_seconds', ms / 1_000) },
+    })
     this.#serves = options.roles.includes('items') ? options.agents.flatMap((agent) => servedVersions(agent).map((version) => `${agent.name}@${version}`)) : []
     this.#builds = buildsOf(options.agents, options.roles)
     this.#claimer = new Claimer(options.ledger, this.#worker.id, this.#timings.leaseMs, this.#builds)
     this.#slots = new Slots(options.concurrency)
-    const dispatch = { ledger: options.ledger, queue: options.queue, ledgerId: identity.id }
+    const dispatch = { ledger: options.ledger, queue: options.queue, ledgerId: identity.id, observe }
     this.#ringer = new Ringer(dispatch, (error, runId) => options.log('warn', `dispatch failed, the sweep will ring: ${error instanceof Error ? error.message : String(error)}`, { run: runId }))
     this.#sweeper = new Sweeper(dispatch, this.#worker.id, this.#timings, options.log)
-    this.#parts = { ledger: options.ledger, writer: this.#writer, timings: this.#timings, failpoint: options.failpoint ?? (() => {}), log: options.log, trust: this.#trust, onTurnDelta: options.onTurnDelta }
+    this.#parts = { ledger: options.ledger, writer: this.#writer, timings: this.#timings, failpoint: options.failpoint ?? (() => {}), log: options.log, observe, trust: this.#trust, onTurnDelta: options.onTurnDelta }
   }
 
   /** Registers the process, frees what dead predecessors on this host still hold, subscribes, and sweeps when elected. */
@@ -114,6 +121,7 @@ export class Harness {
     await beat(ledger, this.#worker, this.#serves, this.#builds)
     for (const other of await listNeighbours(ledger, this.#worker)) {
       if (!isProvenDead(other, this.#worker)) continue
+      await endDeadAttempts(ledger, other.id, (error) => log('warn', `the trace of dead worker ${other.name} stays open: ${error instanceof Error ? error.message : String(error)}`, {}))
       for (const { runId, freed } of await freeLeases(ledger, other.id)) {
         log('info', `took over ${freed} items of dead worker ${other.name} (pid ${other.pid})`, { run: runId })
         this.#ringer.touch(runId)
@@ -175,6 +183,10 @@ export class Harness {
       return 'not served here'
     }
     for (const action of answer.journal ?? []) this.#trust.remember(action)
+    if (item.dispatched_at !== null && item.lease_until !== null) {
+      const claimedMs = Date.parse(item.lease_until) - this.#timings.leaseMs
+      this.#parts.observe('pawl_dispatch_lag_seconds', Math.max(0, claimedMs - Date.parse(item.dispatched_at)) / 1_000)
+    }
     const attempt = new Attempt(this.#parts, agent, run, item, new Journal(answer.journal ?? [], answer.records ?? [], item.allow_new_calls, answer.turns ?? [], answer.questions ?? [], (name) => hasTool(agent, name)), asked)
     return await this.#attend(attempt, slot, board)
   }
@@ -187,11 +199,13 @@ export class Harness {
       await slot.without(wait, () => attempt.ending !== undefined)
     }
     this.#attempts.add(attempt)
+    const begunAt = performance.now()
     if (this.#isStopping || !this.#trust.isTrusted) attempt.park({ kind: 'interrupted' })
     const running = runItem(attempt).catch((error: unknown): Verdict => {
       this.#options.log('error', `an attempt broke off: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`, attempt.place)
       return 'lost'
     }).then((verdict) => {
+      this.#tell(attempt, verdict, performance.now() - begunAt)
       board?.progress(attempt.journal.actions().filter((action) => action.status === 'committed').length)
       board?.log(`${verdict}: attempt ${attempt.item.attempts}, ${attempt.journal.actions().length} actions`)
       return verdict
@@ -203,6 +217,15 @@ export class Harness {
     })
     this.#running.add(running)
     return await Promise.race([running, parkedHere])
+  }
+
+  #tell(attempt: Attempt, verdict: Verdict, ms: number): void {
+    const { run: { agent }, item: { kind }, parts: { observe, log } } = attempt
+    attempt.trace.end(verdict)
+    observe('pawl_attempts_total', 1, { agent, kind, verdict })
+    observe('pawl_attempt_seconds', ms / 1_000, { kind })
+    if (verdict === 'lost') observe('pawl_lease_losses_total', 1, { agent })
+    log('debug', `attempt ended: ${verdict}`, { ...attempt.place, kind, ms: Math.round(ms) })
   }
 
   /**

@@ -1,3 +1,4 @@
+import type { Observe } from '@pawl/core'
 import type { Ledger, Writer } from '@pawl/ledger'
 import type { Failpoint } from './failpoint.ts'
 import type { TurnPlace } from './loop/options.ts'
@@ -12,6 +13,8 @@ export interface Parts {
   readonly timings: Timings
   readonly failpoint: Failpoint
   readonly log: Log
+  /** Counts what happened, for whoever scrapes it. */
+  readonly observe: Observe
   /** Ends after a failover or restore that may have lost acknowledged intents: then only reads are sent. */
   readonly trust: Trust
   /** Told of running turns, piece by piece. With it models are streamed. */

@@ -21,7 +21,7 @@ export async function runItem(attempt: Attempt): Promise<Verdict> {
   await attempt.parts.failpoint('after-claim', attempt.holder)
   let outcome: KindOutcome
   try {
-    outcome = await raceParked(attempt, settleJournal(attempt).then(async (isSettled) => (isSettled ? await kinds[attempt.item.kind](attempt) : parkedOutcome)))
+    outcome = await raceParked(attempt, settleJournal(attempt).then(async (isSettled) => (isSettled ? await attempt.trace.during(() => kinds[attempt.item.kind](attempt)) : parkedOutcome)))
   } catch (thrown) {
     await attempt.quiet()
     if (attempt.ending) return await endParked(attempt, attempt.ending)

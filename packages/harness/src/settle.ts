@@ -38,6 +38,14 @@ interface Job {
 
 /** @param since when no earlier holder could write an intent any more: the answered claim, or this process's own send. */
 export async function settleOne(attempt: Attempt, action: ActionRow, tool: AnyTool | undefined, since: Watch, options: SettleOptions): Promise<Settled> {
+  const told = attempt.trace.settling(action)
+  const settled = await findOut(attempt, action, tool, since, options)
+  told(settled.kind)
+  attempt.parts.observe('pawl_settled_total', 1, { agent: attempt.run.agent, outcome: settled.kind })
+  return settled
+}
+
+async function findOut(attempt: Attempt, action: ActionRow, tool: AnyTool | undefined, since: Watch, options: SettleOptions): Promise<Settled> {
   const job: Job = { attempt, tool, options, since, action, isKeyExpired: false, tries: 0, late: options.late }
   await attempt.parts.failpoint('before-settle', { ...attempt.holder, tool: action.tool, key: action.key })
   for (;;) {
@@ -165,6 +173,7 @@ async function recall(job: Job): Promise<Settled | undefined> {
   if (outcome !== 'sent') return undefined
   const input = decode(job.action.args)
   const sent = await executeSend(attempt, { tool, key: job.action.key, input, attempt: job.action.attempt }, intended)
+  attempt.parts.observe('pawl_actions_total', 1, { agent: attempt.run.agent, outcome: sent.kind })
   // What this send did may be known to nobody: the next wait covers it too.
   if (sent.kind === 'unknown') job.since = intended
   return await afterRecall(job, tool, input, sent)

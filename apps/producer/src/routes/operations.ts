@@ -1,52 +1,17 @@
-/** For whatever runs the producer: alive, ready, measured. */
-import { countBacklog, countDoubts, countRuns } from '@pawl/ledger'
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
+/** For whatever runs the producer: alive, ready, measured, and how many workers it takes. */
+import { PawlError } from '@pawl/core'
+import { z } from 'zod'
 import type { Services } from '../app.ts'
-import { documentPlain, type App } from '../route.ts'
+import { addRoute, documentPlain, type App } from '../route.ts'
 import { authenticate, requireScope } from '../tokens.ts'
 
-export interface Metrics {
-  readonly registry: Registry
-  readonly requests: Counter<'method' | 'route' | 'status'>
-}
+const part = z.object({
+  due: z.number().int(), delayed: z.number().int(), inProgress: z.number().int(), blocked: z.number().int(), held: z.number().int(),
+  work: z.number().int(), oldestDueMs: z.number().nullable(),
+})
+export const backlogSchema = part.extend({ agents: z.array(part.extend({ agent: z.string(), version: z.string() })) })
 
-/** Gauges are read from the ledger at each scrape: the queue holds no more than its window. */
-export function makeMetrics({ ledger }: Pick<Services, 'ledger'>): Metrics {
-  const registry = new Registry()
-  const registers = [registry]
-  collectDefaultMetrics({ register: registry })
-  const requests = new Counter({ name: 'pawl_http_requests_total', help: 'Requests answered', labelNames: ['method', 'route', 'status'], registers })
-  new Gauge({
-    name: 'pawl_runs', help: 'Runs by agent and status', labelNames: ['agent', 'status'], registers,
-    async collect() {
-      this.reset()
-      for (const row of await countRuns(ledger)) this.set({ agent: row.agent, status: row.status }, row.runs)
-    },
-  })
-  new Gauge({
-    name: 'pawl_backlog', help: 'Items that are not ended, by agent, version and state', labelNames: ['agent', 'version', 'state'], registers,
-    async collect() {
-      this.reset()
-      for (const { agent, agentVersion: version, ...states } of await countBacklog(ledger)) {
-        for (const [state, n] of Object.entries(states)) this.set({ agent, version, state }, n)
-      }
-    },
-  })
-  const doubt = new Gauge({ name: 'pawl_actions_in_doubt', help: 'Actions that only a person can settle', registers })
-  const oldest = new Gauge({ name: 'pawl_oldest_unsettled_seconds', help: 'Age of the oldest action that is started or in doubt', registers })
-  new Gauge({
-    name: 'pawl_actions_unsettled', help: 'Actions started and not yet settled', registers,
-    async collect() {
-      const { unsettled, inDoubt, oldestStartedAt } = await countDoubts(ledger)
-      this.set(unsettled)
-      doubt.set(inDoubt)
-      oldest.set(oldestStartedAt === null ? 0 : Math.max(0, (Date.now() - oldestStartedAt.getTime()) / 1_000))
-    },
-  })
-  return { registry, requests }
-}
-
-export function addOperationRoutes(app: App, services: Services, metrics: Metrics): void {
+export function addOperationRoutes(app: App, services: Services): void {
   documentPlain(app, '/health', 'Alive: the process answers.', 'application/json')
   documentPlain(app, '/ready', 'Ready: the ledger answers (200), or it does not (503).', 'application/json')
   documentPlain(app, '/metrics', 'Prometheus metrics. With tokens: scope read.', 'text/plain')
@@ -57,6 +22,26 @@ export function addOperationRoutes(app: App, services: Services, metrics: Metric
   })
   app.get('/metrics', async (c) => {
     requireScope(authenticate(services.tokens, c.req.header('authorization')), 'read')
-    return c.text(await metrics.registry.metrics(), 200, { 'content-type': metrics.registry.contentType })
+    c.set('route', '/metrics')
+    const { registry } = services.metrics
+    return c.text(await registry.metrics(), 200, { 'content-type': registry.contentType })
+  })
+  addRoute(app, services, {
+    method: 'get', path: '/v1/backlog', scope: 'read',
+    summary: 'How much waits for workers, counted in the ledger. `work` (due and in progress) is what a scaler divides by the slots of one worker; narrow it to what a fleet serves with agent and version.',
+    query: z.strictObject({ agent: z.string().optional(), version: z.string().optional() }),
+    answer: { description: 'The backlog, some seconds old at most.', schema: backlogSchema },
+    handle: async ({ c, query }) => {
+      const figures = await services.figures()
+      if (figures === undefined) throw new PawlError('LEDGER_UNREACHABLE', 'The ledger did not answer in time, so the backlog is not known. Scale nothing by this; ask again.', 'retry')
+      const rows = figures.backlog.filter((row) => (query.agent ?? row.agent) === row.agent && (query.version ?? row.agentVersion) === row.agentVersion)
+      const agents = rows.map(({ agent, agentVersion: version, ...counts }) => ({ agent, version, ...counts, work: counts.due + counts.inProgress }))
+      const sum = (of: (row: (typeof agents)[number]) => number): number => agents.reduce((total, row) => total + of(row), 0)
+      const oldest = Math.max(-1, ...agents.map((row) => row.oldestDueMs ?? -1))
+      return c.json({
+        due: sum((row) => row.due), delayed: sum((row) => row.delayed), inProgress: sum((row) => row.inProgress), blocked: sum((row) => row.blocked), held: sum((row) => row.held),
+        work: sum((row) => row.work), oldestDueMs: oldest < 0 ? null : oldest, agents,
+      })
+    },
   })
 }

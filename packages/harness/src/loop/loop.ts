@@ -91,10 +91,12 @@ class LoopOfItem {
     const prompt: LanguageModelV3Prompt = [{ role: 'system', content: brief.system }, ...brief.messages.map((message): LanguageModelV3Prompt[number] =>
       (message.role === 'user' ? { role: 'user', content: [{ type: 'text', text: message.content }] } : message))]
     if (loop.output && this.#decisions.at(-1)?.calls.length === 0) prompt.push({ role: 'user', content: [{ type: 'text', text: `Give the result by calling ${answerName}.` }] })
+    const told = attempt.trace.turn(n, { name: loop.modelVersion, provider: loop.model().provider.split('.')[0] ?? 'unknown' })
     const answer = await askModel(attempt, loop, n, {
       ...loop.request, prompt,
       ...(this.#offer.functions.length === 0 ? {} : { tools: [...this.#offer.functions], toolChoice: { type: loop.output ? 'required' : 'auto' } }),
     })
+    told({ inputTokens: answer.usage.inputTokens.total ?? 0, outputTokens: answer.usage.outputTokens.total ?? 0, finishReason: answer.finishReason.unified })
     await attempt.parts.failpoint('after-decision', { ...attempt.holder, turn: n })
     if (attempt.ending) return await never()
     return this.#record(n, planTurn(attempt, loop, this.#offer, n, readAnswer(answer)), answer, brief.tokens)
@@ -108,6 +110,10 @@ class LoopOfItem {
     const output = answer.usage.outputTokens.total ?? estimateTokens(decision)
     const costMicros = costMicrosOf(loop.prices, { input, output, cachedInput: answer.usage.inputTokens.cacheRead ?? 0 })
     this.#tokens += input + output
+    const { agent } = attempt.run
+    attempt.parts.observe('pawl_turns_total', 1, { agent })
+    attempt.parts.observe('pawl_tokens_total', input, { agent, direction: 'input' })
+    attempt.parts.observe('pawl_tokens_total', output, { agent, direction: 'output' })
     this.#costMicros += costMicros
     const isRecorded = attempt.turn({
       n, decision, costMicros, modelVersion: loop.modelVersion, promptVersion: loop.promptVersion, inputTokens: input, outputTokens: output,
