@@ -1,6 +1,7 @@
 /** What a test file asks of the run's services; import by relative path. */
 import { randomBytes } from 'node:crypto'
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { Client } from 'pg'
 import { describe, inject } from 'vitest'
 import type {} from './services.ts'
@@ -46,7 +47,14 @@ export function describePgBouncer(name: string, isThere: boolean, suite: () => v
   describe.skipIf(!isThere)(name, suite)
 }
 
-function noteNotRun(need: 'redis' | 'pgbouncer', name: string): void {
+/** A suite that needs Prometheus's promtool; without one, as above. */
+export function describePromtool(name: string, suite: (promtool: string) => void): void {
+  const found = [...(process.env['PATH'] ?? '').split(':'), '/usr/bin'].map((folder) => join(folder, 'promtool')).find((path) => existsSync(path))
+  if (found === undefined) noteNotRun('promtool', name)
+  describe.skipIf(found === undefined)(name, () => suite(found ?? 'promtool'))
+}
+
+function noteNotRun(need: 'redis' | 'pgbouncer' | 'promtool', name: string): void {
   appendFileSync(inject('notRunFile'), `${need}\t${name}\n`)
 }
 

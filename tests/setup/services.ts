@@ -2,7 +2,7 @@
  * Real Postgres and Redis for every test file, started once per run and stopped with it.
  *
  * Postgres: PAWL_TEST_DATABASE_URL, or an embedded one of this run's own under `.pawl/`. Redis: REDIS_URL, or a server
- * found on PATH. Without a Redis (or a pgbouncer) the suites that need it do not run; the run says so at its end, and fails in CI.
+ * found on PATH. Without a Redis (or a pgbouncer, or a promtool) the suites that need it do not run; the run says so at its end, and fails in CI.
  * The embedded package is imported by path: vitest loads this file outside the conditions that lead to sources, and a
  * stale build must not pass for a fresh one.
  */
@@ -90,6 +90,7 @@ async function provideRedis(): Promise<{ url: string | null; stop: Stop }> {
 const helps: Readonly<Record<string, string>> = {
   redis: 'Set REDIS_URL, or put redis-server or valkey-server on PATH (Debian: apt-get install redis-server).',
   pgbouncer: 'Put pgbouncer on PATH (Debian: apt-get install pgbouncer).',
+  promtool: 'Put promtool on PATH (Debian: it is in the package prometheus).',
 }
 
 function reportNotRun(lines: string): void {
