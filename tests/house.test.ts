@@ -89,7 +89,7 @@ test('the clientâ€™s door for browsers leads neither to the ledger nor to Nodeâ€
     }
   }
   expect(reached.size).toBeGreaterThan(3)
-  expect([...new Set(outside)].toSorted()).toEqual(['@pawl/core', 'zod'])
+  expect([...new Set(outside)].toSorted()).toEqual(['@opentelemetry/api', '@pawl/core', 'zod'])
 })
 
 test('only the doors to the environment and the programs read process.env', () => {

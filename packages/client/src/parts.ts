@@ -2,7 +2,7 @@ import { PawlError, type RunStatus } from '@pawl/core'
 import { readRunState, type Ledger } from '@pawl/ledger'
 import type { AnyAgentContract } from './agents.ts'
 import type { QueueLoad } from './contract.ts'
-import type { StartedRun } from './wire.ts'
+import type { OnStarted } from './trace-start.ts'
 
 /** What the direct client's verbs share. */
 export interface Parts {
@@ -21,7 +21,7 @@ export interface Parts {
   readonly queues: (() => Promise<readonly QueueLoad[]>) | undefined
   /** W3C traceparent of the request this client serves; without one the caller's active span counts. */
   readonly traceParent?: string | undefined
-  readonly onStarted?: ((started: StartedRun, traceParent: string | null) => void) | undefined
+  readonly onStarted?: OnStarted | undefined
 }
 
 export const defaultStreamAliveMs = 10_000
