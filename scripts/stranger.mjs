@@ -26,6 +26,8 @@ const home = mkdtempSync(join(tmpdir(), 'pawl-stranger-'))
 chmodSync(home, 0o755) // where this is root, Postgres runs as somebody else and has to pass through
 const clone = values.here ? root : join(home, 'pawl')
 let demo
+// Whoever stops this stops the demo with it, and waits for it to clean up.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => { if (demo === undefined) process.exit(130); else demo.kill('SIGTERM') })
 try {
   await main()
   console.log(`\nA stranger got from nothing to a finished run in ${seconds(begunAt)} s.`)
