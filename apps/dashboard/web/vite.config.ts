@@ -8,6 +8,7 @@ import { defaultClientConditions, defineConfig } from 'vite'
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
+// Browsers that know light-dark(): taken apart for older ones it follows the system and not the button.
 export default defineConfig({
   root: here('.'),
   base: './',
@@ -17,5 +18,5 @@ export default defineConfig({
     conditions: ['@pawl/source', ...defaultClientConditions],
     alias: { 'node:crypto': here('src/no-crypto.ts') },
   },
-  build: { outDir: here('../dist/web'), emptyOutDir: true, target: 'es2023', assetsInlineLimit: 0, reportCompressedSize: false, chunkSizeWarningLimit: 900 },
+  build: { outDir: here('../dist/web'), emptyOutDir: true, target: 'es2023', cssTarget: ['chrome123', 'firefox121', 'safari17.5'], assetsInlineLimit: 0, reportCompressedSize: false, chunkSizeWarningLimit: 900 },
 })

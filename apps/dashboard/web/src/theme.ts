@@ -4,11 +4,14 @@ import { createTheme, type CSSVariablesResolver, type MantineColorsTuple } from 
 /** The mark's green. */
 const pawl: MantineColorsTuple = ['#e9f7f2', '#d3ebe2', '#a3d7c5', '#70c2a6', '#48b08b', '#2f9f7b', '#1f8667', '#1d6f5c', '#155848', '#0b4336']
 
+/** Mantine's, with darker ends: white on its own 7 cannot be read well enough. */
+const red: MantineColorsTuple = ['#fff5f5', '#ffe3e3', '#ffc9c9', '#ffa8a8', '#ff8787', '#ff6b6b', '#e03131', '#c92a2a', '#b02525', '#901e1e']
+
 export const theme = createTheme({
   primaryColor: 'pawl',
   primaryShade: { light: 7, dark: 5 },
   autoContrast: true,
-  colors: { pawl },
+  colors: { pawl, red },
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
   fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace',
   defaultRadius: 'sm',

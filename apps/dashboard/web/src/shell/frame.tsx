@@ -39,7 +39,7 @@ export function Frame() {
           <Group gap="xs" wrap="nowrap"><ColorScheme /><Who /></Group>
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar p="sm"><Stack component="nav" aria-label="Pages" gap={4}><Links /></Stack></AppShell.Navbar>
+      {isOpen && <AppShell.Navbar p="sm" hiddenFrom="sm"><Stack component="nav" aria-label="Pages" gap={4}><Links /></Stack></AppShell.Navbar>}
       <AppShell.Main id="main" tabIndex={-1}>
         <Offline />
         <Outlet />

@@ -42,11 +42,14 @@ const [width, height] = [300, 56]
 
 function Bars({ pace: { perMinute } }: { readonly pace: PaceAnswer }) {
   const most = Math.max(1, ...perMinute.map(({ done }) => done))
-  const step = width / Math.max(1, perMinute.length)
+  // A run that is young has its few minutes at the right, not one of them across all.
+  const slots = Math.max(30, perMinute.length)
+  const step = width / slots
+  const from = slots - perMinute.length
   return (
     <>
       <svg viewBox={`0 0 ${width} ${height}`} width="100%" height={height} preserveAspectRatio="none" role="img" aria-label={`Items done by the minute over the last hour, ${number(most)} at most`} style={{ display: 'block', marginTop: 10 }}>
-        {perMinute.map(({ at, done }, i) => <rect key={at.getTime()} x={i * step} width={Math.max(1, step - 1)} y={height - (done / most) * height} height={(done / most) * height} fill="var(--pawl-good)"><title>{`${at.toISOString().slice(11, 16)} UTC: ${number(done)}`}</title></rect>)}
+        {perMinute.map(({ at, done }, i) => <rect key={at.getTime()} x={(from + i) * step} width={Math.max(1, step - 1)} y={height - (done / most) * height} height={(done / most) * height} fill="var(--pawl-good)"><title>{`${at.toISOString().slice(11, 16)} UTC: ${number(done)}`}</title></rect>)}
         <line x1={0} x2={width} y1={height} y2={height} stroke="var(--mantine-color-default-border)" />
       </svg>
       <Text size="xs" c="dimmed">done by the minute, the last {perMinute.length} min; {number(most)} at most</Text>
