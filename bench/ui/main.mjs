@@ -38,7 +38,7 @@ let browser
 try {
   const { producerUrl, loginUrl, dashboardUrl } = JSON.parse(await firstJson(dev.stdout))
   const pawl = createClient({ url: producerUrl })
-  const started = await pawl.startRunFromStream({ agent: 'bench', policy: { maxFailures: 1 } }, (function* () { for (let i = 1; i <= items; i++) yield { key: `item-${i}`, payload: i } })())
+  const started = await startRun(pawl)
   say(`${items.toLocaleString('en')} items are accepted`)
   await untilDone(pawl, started.id, Math.min(items / 2, 500))
 
@@ -63,6 +63,20 @@ try {
   dev.kill('SIGTERM')
   await ended
   rmSync(folder, { recursive: true, force: true })
+}
+
+/** A machine that is busy with other things may take too long over so many: the same request again is the same run. */
+async function startRun(pawl) {
+  const seeds = function* () { for (let i = 1; i <= items; i++) yield { key: `item-${i}`, payload: i } }
+  for (let tries = 1; ; tries++) {
+    try {
+      return await pawl.startRunFromStream({ agent: 'bench', policy: { maxFailures: 1 } }, seeds(), { idempotencyKey: 'bench-ui' })
+    } catch (error) {
+      if (tries === 5 || (error.next !== 'retry' && error.code !== 'STREAM_IN_PROGRESS')) throw error
+      say(`the start is asked for again: ${error.message}`)
+      await pause(5_000)
+    }
+  }
 }
 
 async function firstJson(stream) {
