@@ -110,7 +110,7 @@ describe('agrees with the ledger', () => {
       const live = (await ground.world.ledger.query<{ id: string }>('select id from pawl.workers')).map(({ id }) => id)
       return live.length > 0 && live.every((id) => shown.includes(id))
     }, { timeout: 20_000 }).toBe(true)
-    await expect.poll(pageText, { timeout: 10_000 }).toMatch(/orders 9 ?.* wait, and no live worker serves that version/)
+    await expect.poll(pageText, { timeout: 10_000 }).toMatch(/orders 9 blocked: no live worker has its version/)
   })
 
   test('the tools’ page says what each can do and what takes it back', async () => {

@@ -24,7 +24,7 @@ export function Component() {
       {fleet !== undefined && (
         <Stack gap="lg">
           <SimpleGrid cols={{ base: 2, sm: 3, lg: 6 }} spacing="sm">
-            <Count name="Live workers" n={fleet.workers.filter(({ isLive }) => isLive).length} />
+            <Count name="Live processes" n={fleet.workers.filter(({ isLive }) => isLive).length} />
             <Count name="Items in their hands" n={fleet.workers.reduce((sum, { leases }) => sum + leases, 0)} />
             <Count name="Due now" n={fleet.backlog.due} />
             <Count name="Due later" n={fleet.backlog.delayed} />
@@ -58,7 +58,7 @@ function Drift({ drift: { orphans, unserved, lacking, queue } }: { readonly drif
             <Alert key={`${agent}@${version}`} color="red" p="xs">{plural(items, 'item')} of <b><Visible text={agent} /> {version}</b> wait, and no live worker serves that version. Start one, or move their runs to another version.</Alert>
           ))}
           {lacking.map(({ agent, version, items, runId, lacks }) => (
-            <Alert key={`${agent}@${version} ${runId}`} color="red" p="xs">{plural(items, 'item')} of <b><Visible text={agent} /> {version}</b> are blocked: {<Visible text={lacks} />}. <Anchor component={Link} to={runPath(runId)} inherit>One of their runs</Anchor></Alert>
+            <Alert key={`${agent}@${version} ${runId}`} color="red" p="xs">{plural(items, 'item')} of <b><Visible text={agent} /> {version}</b> blocked: no live worker has {<Visible text={lacks} />}. <Anchor component={Link} to={runPath(runId)} inherit>One of their runs</Anchor></Alert>
           ))}
           {apart.map(({ agent, version, rung, onQueue }) => (
             <Text key={`${agent}@${version}`} size="sm"><b><Visible text={agent} /> {version}</b>: rung for {number(rung)}, on the queue {number(onQueue)}. A moment’s difference is usual; the sweep mends what stays.</Text>

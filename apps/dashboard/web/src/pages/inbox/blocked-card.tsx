@@ -16,7 +16,7 @@ export const isEmptyDetail = (detail: unknown): boolean => detail === null || de
 export function BlockedHead({ entry }: { readonly entry: BlockedEntry }) {
   return (
     <Stack gap="xs">
-      <Title order={2} tt="capitalize">{words(entry.reason)}</Title>
+      <Title order={2} className="first-upper">{words(entry.reason)}</Title>
       <Text size="sm">The item{entry.itemKind === 'work' ? '' : ` (${entry.itemKind})`} waits: {reasons[entry.reason]}. {plural(entry.attempts, 'attempt')}, {plural(entry.failures, 'failure')}.</Text>
       {!isEmptyDetail(entry.detail) && <div><Text size="sm" fw={600} mb={4}>What is known</Text><Value value={entry.detail} /></div>}
       {entry.reason === 'budget' && <Text size="sm">Raise the budget on <Anchor component={Link} to={runPath(entry.runId)} inherit>the run’s page</Anchor>; the item then goes on by itself.</Text>}

@@ -2,8 +2,8 @@
 import { Alert, Badge, Code, Group, Stack, Text, Textarea, Title } from '@mantine/core'
 import type { InboxItem } from '@pawl/client/http'
 import { useState } from 'react'
-import { parseJson, PawlError } from '@pawl/core'
-import { textOf, Visible } from '../../ui/visible.tsx'
+import { encode, parseJson, PawlError } from '@pawl/core'
+import { Visible } from '../../ui/visible.tsx'
 import { useNow } from '../../ui/when.tsx'
 import { choicesOfDoubt } from './causes.ts'
 import { DecisionForm, type Answered } from './decision-form.tsx'
@@ -22,7 +22,7 @@ export function DoubtHead({ entry: { action } }: { readonly entry: DoubtEntry })
       <ActionFacts action={action} />
       <div>
         <Text size="sm" fw={600} mb={4}>Arguments, as they were sent</Text>
-        <Code block className="value" tabIndex={0} aria-label="Arguments, as they were sent" data-args><Visible text={textOf(action.args)} /></Code>
+        <Code block className="value" tabIndex={0} aria-label="Arguments, as they were sent" data-args><Visible text={encode(action.args, { what: 'arguments' })} /></Code>
       </div>
       <div>
         <Text size="sm" fw={600} mb={4}>Evidence so far</Text>

@@ -9,12 +9,12 @@ export function Facts({ children }: { readonly children: ReactNode }) {
   return <dl className="call-facts">{children}</dl>
 }
 
-export function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
-  return <div><dt>{name}</dt><dd>{children}</dd></div>
+export function Fact({ name, isWide = false, children }: { readonly name: string; readonly isWide?: boolean; readonly children: ReactNode }) {
+  return <div data-wide={isWide || undefined}><dt>{name}</dt><dd>{children}</dd></div>
 }
 
 export function KeyFact({ value, name = 'Key' }: { readonly value: string; readonly name?: string }) {
-  return <Fact name={name}><Code className="break"><Visible text={value} /></Code></Fact>
+  return <Fact name={name} isWide><Code className="break"><Visible text={value} /></Code></Fact>
 }
 
 const times = (n: number): string => (n === 0 ? 'not sent' : n === 1 ? 'sent once' : `sent ${n} times`)

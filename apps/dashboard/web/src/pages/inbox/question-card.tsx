@@ -18,7 +18,7 @@ export function QuestionHead({ entry: { question } }: { readonly entry: Question
       <Text className="break" style={{ whiteSpace: 'pre-wrap' }}><Visible text={question.question} /></Text>
       <Facts>
         <Fact name="Asked"><When at={question.askedAt} /></Fact>
-        <Fact name="What an answer causes">The item goes on with it, on every later attempt too. The first answer stands.</Fact>
+        <Fact name="What an answer causes" isWide>The item goes on with it, on every later attempt too. The first answer stands.</Fact>
       </Facts>
       <details>
         <summary>What the answer may be, as JSON Schema</summary>
