@@ -1,4 +1,4 @@
-/** The bootstrap in a small house of its own: stand-ins for npm, the compiler and the demo say what was called, and when. */
+/** The bootstrap in a small house of its own: stand-ins for npm, the compiler, the pages' build and the demo say what was called, and when. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -18,6 +18,7 @@ beforeEach(() => {
   write('bin/npm', '#!/bin/sh\necho "npm begin" >> calls; sleep 0.3; mkdir -p node_modules; echo "npm end" >> calls\n')
   chmodSync(join(house, 'bin/npm'), 0o755)
   write('node_modules/typescript/bin/tsc', `require('node:fs').appendFileSync('calls', 'tsc\\n')`)
+  write('apps/dashboard/web/build.mjs', `import { appendFileSync } from 'node:fs'\nappendFileSync('calls', 'pages\\n')`)
   write('packages/pawl/dist/main.js', `
     if (process.argv[3] === 'wait') {
       process.on('SIGTERM', () => process.exit(42))
@@ -31,16 +32,16 @@ afterEach(() => rmSync(house, { recursive: true, force: true }))
 test('an unchanged clone is installed once, a changed lockfile again, and the exit code is the command’s', async () => {
   expect(await exitOf(start('demo', '7'))).toBe(7)
   expect(await exitOf(start('demo', '0'))).toBe(0)
-  expect(readCalls()).toEqual(['npm begin', 'npm end', 'tsc', 'tsc'])
+  expect(readCalls()).toEqual(['npm begin', 'npm end', 'tsc', 'pages', 'tsc', 'pages'])
   write('package-lock.json', '{"two":2}')
   expect(await exitOf(start('demo', '0'))).toBe(0)
-  expect(readCalls().slice(4)).toEqual(['npm begin', 'npm end', 'tsc'])
+  expect(readCalls().slice(6)).toEqual(['npm begin', 'npm end', 'tsc', 'pages'])
 })
 
 test('two at once install one after the other, and the second finds it done', async () => {
   const codes = await Promise.all([exitOf(start('demo', '0')), exitOf(start('demo', '0')), exitOf(start('build'))])
   expect(codes).toEqual([0, 0, 0])
-  expect(readCalls()).toEqual(['npm begin', 'npm end', 'tsc', 'tsc', 'tsc'])
+  expect(readCalls()).toEqual(['npm begin', 'npm end', 'tsc', 'pages', 'tsc', 'pages', 'tsc', 'pages'])
 })
 
 test('the lock of one that was killed while it installed does not stop the next', async () => {
