@@ -67,6 +67,8 @@ export function createApp(parts: AppParts): Hono<PageEnv> {
 
   app.onError((error, c) => {
     const { status, title, sentence, code } = problemOf(error, log)
+    // The rest of it is still on its way: whoever sent it must not send the next request after it.
+    if (code === 'TOO_BIG') c.header('connection', 'close')
     const wantsPage = (c.req.header('accept') ?? '').includes('text/html') && !c.req.path.startsWith('/api/')
     if (!wantsPage) return c.json({ type: 'about:blank', title, status, code, detail: sentence }, status, { 'content-type': 'application/problem+json' })
     return c.html(problemPage(base, title, sentence, code), status)

@@ -155,7 +155,7 @@ function reloadOnChange(dev: RunningDev, out: Output, news: News, show: Show): {
     out.emit({ reloaded: changed, ...loaded })
     follow()
   }
-  const files = watchFiles((changed) => { turn = turn.then(() => reload(changed)) })
+  const files = watchFiles((changed) => { turn = turn.then(() => reload(changed)) }, dev.madeOf)
   follow()
   return { close: () => { isOver = true; files.close() } }
 }

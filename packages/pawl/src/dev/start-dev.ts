@@ -11,7 +11,9 @@ import { devFolder, removeDevSession, writeDevSession } from '../cli/dev-session
 import { queueEnv } from '../cli/queue-env.ts'
 import type { ServiceStack } from '../cli/service-stack.ts'
 import { loadAgents, startProducerProcess, type ProducerProcess } from './children.ts'
+import { moduleFiles } from './module-files.ts'
 import { Replaceable } from './replaceable.ts'
+import { contentsOf } from './watch-files.ts'
 
 export interface DevRequest {
   readonly config: string | undefined
@@ -41,6 +43,8 @@ export interface Dev {
 
 export interface RunningDev extends Dev {
   readonly configPath: string
+  /** What the files of the config held when it was loaded, which was a while ago: what changed since has to be loaded anew. */
+  readonly madeOf: ReadonlyMap<string, string>
   readonly databaseUrl: string
   /** Loads the config anew: workers and producer are replaced by new ones. A config that does not load changes nothing. Resolves to what it names, or why not. */
   reload(): Promise<{ readonly agents: readonly string[] } | { readonly error: string }>
@@ -52,6 +56,7 @@ const readyWithinMs = 20_000
 /** What it started is on `services`, also when it throws. */
 export async function startDev(request: DevRequest, services: ServiceStack): Promise<RunningDev> {
   const { config, path } = await loadConfig(request.config)
+  const madeOf = contentsOf(moduleFiles(path))
   const postgres = await services.add('Postgres', () => startEmbedded({ folder: devFolder(), log: request.log }), (each) => each.release())
   await migrate(postgres.url)
   const queue = queueEnv(config)
@@ -71,7 +76,7 @@ export async function startDev(request: DevRequest, services: ServiceStack): Pro
   return {
     agents: config.agents.map((agent) => `${agent.name}@${agent.version}`), queue: queue.backend, folder: postgres.folder, adopted: postgres.adopted,
     producerUrl: producer.current.url, dashboardUrl: dashboard.url, loginUrl: dashboard.loginUrl, get pids() { return workers.current.pids },
-    configPath: path, databaseUrl: postgres.url,
+    configPath: path, madeOf, databaseUrl: postgres.url,
     async reload() {
       const loaded = await loadAgents(path, env)
       if ('error' in loaded) return loaded

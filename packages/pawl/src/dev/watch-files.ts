@@ -14,9 +14,13 @@ export interface FileWatch {
   close(): void
 }
 
-export function watchFiles(onChange: (files: readonly string[]) => void): FileWatch {
+/** What files hold, by path: for `watchFiles`, as they were when somebody read them. */
+export const contentsOf = (files: readonly string[]): ReadonlyMap<string, string> => new Map(files.map((file) => [file, digestOf(file)]))
+
+/** @param before what was read of the files before they were followed: what changed since is told at once. */
+export function watchFiles(onChange: (files: readonly string[]) => void, before: ReadonlyMap<string, string> = new Map()): FileWatch {
   let watchers: FSWatcher[] = []
-  let known = new Map<string, string>()
+  let known = new Map(before)
   let timer: NodeJS.Timeout | undefined
   const look = (): void => {
     const changed = [...known].flatMap(([file, before]) => (digestOf(file) === before ? [] : [file]))
