@@ -36,6 +36,11 @@ export const mutants = [
     edits: [edit(`${sql}/add-refusal.sql`, 'x.key = p_key and x.token = p_token', 'x.key = p_key'), edit(`${sql}/add-refusal.sql`, 'x.id = a.id and x.token = p_token', 'x.id = a.id')],
     test: at(`${ledger}/verbs/settle.test.ts`, 'a send that was never made is told'),
   },
+  {
+    name: 'a prune of a ledger in question', breaks: 'the rows a person has to compare with the receivers after a failover are gone',
+    edits: [edit(`${sql}/prune-run.sql`, 'if not (select pawl.history_is_known(l) from pawl.ledger l) then', 'if false then')],
+    test: at(`${ledger}/verbs/prune.test.ts`, 'a ledger that comes into question after it was looked at keeps the run'),
+  },
   withoutEpoch('settle', 'settle-action', at(`${ledger}/verbs/settle.test.ts`, 'a settler records each verdict')),
   withoutEpoch('block', 'block-item', at(`${ledger}/verbs/items.test.ts`, 'blocking is fenced')),
   withoutEpoch('close run', 'close-run', at(`${ledger}/verbs/endings.test.ts`, 'the finalizer closes the run and itself at once')),

@@ -21,8 +21,10 @@ end $$;
 -- a start under the same key finds that it was done and starts nothing; and one event, its tombstone: what it was, how its calls ended, and a digest over
 -- every key and outcome. None of its keys can be sent again: a key carries the run's id, a call is written only beside an item its run still has, items
 -- are added only under the run's row, and nothing makes a run under an id that was used.
--- The age is judged by the database's clock, under the run's lock; whoever resumes or compensates it meanwhile comes first or finds it gone.
--- Locks: run, then items in order. Returns (outcome, holds): pruned | held | young | missing.
+-- The age is judged by the database's clock, under the run's lock, and is an hour at least: a worker remembers its calls for a quarter of one, and a frozen one
+-- may wake with an answer. Whoever resumes or compensates it meanwhile comes first or finds it gone. While the ledger's history is in question nothing goes:
+-- its rows are what a person compares with the receivers.
+-- Locks: run, then items in order. Returns (outcome, holds): pruned | held | young | missing | untrusted.
 create or replace function pawl.prune_run(p_run uuid, p_age_ms bigint, p_give_up text[], p_actor text) returns table (outcome text, holds text[]) language plpgsql as $$
 declare
   r pawl.runs;
@@ -32,7 +34,8 @@ begin
   holds := '{}';
   select * into r from pawl.runs x where x.id = p_run for update;
   if not found then outcome := 'missing'; return next; return; end if;
-  if r.finished_at is null or r.finished_at > clock_timestamp() - p_age_ms * interval '1 ms' then outcome := 'young'; return next; return; end if;
+  if not (select pawl.history_is_known(l) from pawl.ledger l) then outcome := 'untrusted'; return next; return; end if;
+  if r.finished_at is null or r.finished_at > clock_timestamp() - greatest(p_age_ms, 3600000) * interval '1 ms' then outcome := 'young'; return next; return; end if;
   perform 1 from pawl.items i where i.run_id = p_run order by i.seq for update;
   holds := pawl.prune_hold(r, p_give_up);
   if cardinality(holds) > 0 then outcome := 'held'; return next; return; end if;

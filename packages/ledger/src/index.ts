@@ -18,7 +18,7 @@ export { addItems, blockItem, freeLeases, releaseItem, wakeItems } from './verbs
 export { appendItems, cancelRun, closeCompensation, closeRun, compensateByPolicy, dropStream, listAbandonedStreams, openSplitStream, openStream, pauseRun, repinRun, resumeRun, sealRun, setBudget, startCompensation, startRun, type NewPins, type NewRun } from './verbs/runs.ts'
 export { BULK_OUTCOMES, BULK_VERBS, startBulk, stepBulk, type BulkOutcome, type BulkStep, type BulkVerb } from './verbs/bulks.ts'
 export { listUndoAbandoned, listUnsettled, nextToUndo, readAction, readRun, tallyRun } from './verbs/compensation.ts'
-export { checkPrune, GIVE_UPS, listOldRuns, pruneRun, type GiveUp, type OldRun, type PruneHold, type PruneOutcome, type PruneRequest } from './verbs/prune.ts'
+export { checkPrune, GIVE_UPS, inQuestion, listOldRuns, pruneRun, type GiveUp, type OldRun, type PruneHold, type PruneOutcome, type PruneRequest } from './verbs/prune.ts'
 export { answerQuestion, askQuestion } from './verbs/questions.ts'
 export { tallyRuns, type RunTallyRow } from './verbs/tally-runs.ts'
 export { addEvidence, addRefusal, answerDoubt, rearmAction, settleAction, type Holder } from './verbs/settle.ts'

@@ -12,6 +12,7 @@ import { questionColumns, questionView, type QuestionView } from './get-question
 import { actionColumns, actionView, type ActionView } from './list-actions.ts'
 import type { EventView } from './list-events.ts'
 import { itemColumns, itemView, type ItemView } from './list-items.ts'
+import type { TurnView } from './list-turns.ts'
 
 export interface RecordView {
   readonly runId: string
@@ -23,19 +24,11 @@ export interface RecordView {
   readonly at: Date
 }
 
-export interface ScannedTurn {
+/** Its decision whole, whatever its size. */
+export interface ScannedTurn extends TurnView {
   readonly runId: string
   readonly itemSeq: number
-  readonly n: number
-  readonly epoch: number
-  readonly modelVersion: string
-  readonly promptVersion: string
-  /** Encoded. */
-  readonly decision: string
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly costMicros: number
-  readonly at: Date
+  readonly orderNo: number
 }
 
 export type ScannedRow =
@@ -57,7 +50,7 @@ export async function* scanRun(ledger: Ledger, runId: string): AsyncGenerator<Sc
   for await (const row of scan<ActionView>(ledger, { table: actions, runId, place: actions.id, bytes: bytesOf(actions.args, actions.result, actions.undo) }, async (where, n) =>
     (await database.select(actionColumns).from(actions).where(where).orderBy(asc(actions.id)).limit(n)).map(actionView), (action) => action.id)) yield { kind: 'action', row }
   for await (const row of scan<ScannedTurn>(ledger, { table: turns, runId, place: turns.orderNo, bytes: bytesOf(turns.decision) }, async (where, n) =>
-    await database.select().from(turns).where(where).orderBy(asc(turns.orderNo)).limit(n), (turn) => (turn as ScannedTurn & { orderNo: number }).orderNo)) yield { kind: 'turn', row }
+    await database.select().from(turns).where(where).orderBy(asc(turns.orderNo)).limit(n), (turn) => turn.orderNo)) yield { kind: 'turn', row }
   for await (const row of scan<RecordView>(ledger, { table: records, runId, place: records.orderNo, bytes: bytesOf(records.value) }, async (where, n) =>
     await database.select().from(records).where(where).orderBy(asc(records.orderNo)).limit(n), (record) => record.orderNo)) yield { kind: 'record', row }
   for await (const row of scan<QuestionView>(ledger, { table: questions, runId, place: questions.id, bytes: bytesOf(questions.question, questions.answer) }, async (where, n) =>

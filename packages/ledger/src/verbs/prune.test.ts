@@ -202,6 +202,19 @@ test('the audit of a ledger that was pruned finds nothing missing', async () => 
   expect((await auditLedger(stage.ledger, { runId })).violations.map((violation) => violation.name)).toEqual(['nothing-missing'])
 })
 
+test('a ledger that comes into question after it was looked at keeps the run all the same, and so does a run that ended within the hour', async () => {
+  const { runId } = await workedRun(1)
+  await end(runId)
+  await checkPrune(stage.ledger, { ageMs: dayMs })
+  const [row] = await stage.rows<{ timeline: string }>('select timeline from pawl.ledger')
+  await stage.rows(`update pawl.ledger set timeline = '000000FF'`)
+  expect(await prune(runId)).toEqual({ outcome: 'untrusted', holds: [] })
+  await stage.rows('update pawl.ledger set timeline = $1, written_in = pawl.row_origin(pg_current_xact_id()::xid)', [row?.timeline ?? ''])
+  await stage.rows(`update pawl.runs set finished_at = clock_timestamp() - interval '59 minutes' where id = $1`, [runId])
+  expect(await pruneRun(stage.ledger, runId, { ageMs: 0, giveUp: [] }, 'ann')).toEqual({ outcome: 'young', holds: [] })
+  expect((await rowsOf(runId))[1]).toBe(1)
+})
+
 test('less than an hour is refused, and so is a ledger whose history is in question', async () => {
   await expect(checkPrune(stage.ledger, { ageMs: pruneLeastAgeMs - 1 })).rejects.toMatchObject({ code: 'PRUNE_TOO_YOUNG' })
   await checkPrune(stage.ledger, { ageMs: pruneLeastAgeMs })

@@ -1,6 +1,6 @@
 /**
  * Old runs go, a run at a time and as a whole. What may go is decided twice by the same function: to show it, and again under the run's lock.
- * A ledger whose history is in question keeps everything: its rows are what a person compares with the receivers.
+ * A ledger whose history is in question keeps everything; `checkPrune` says so before anything is begun, the verb holds it.
  */
 import { PawlError, RUN_STATUSES } from '@pawl/core'
 import { z } from 'zod'
@@ -27,7 +27,7 @@ const holds = z.array(z.enum(PRUNE_HOLDS))
 const oldRun = z.object({ id: z.string(), agent: z.string(), status: z.enum(RUN_STATUSES), finishedAt: z.coerce.date(), items: z.number(), holds })
 export type OldRun = z.infer<typeof oldRun>
 
-/** A worker remembers its calls for a quarter of an hour, and a frozen one may wake with an answer. */
+/** As `prune_run` has it, which keeps what is younger whatever is asked for. */
 export const pruneLeastAgeMs = 3_600_000
 const pageSize = 200
 /** Of a run with millions of rows. */
@@ -47,7 +47,7 @@ export async function* listOldRuns(ledger: Ledger, request: PruneRequest): Async
   }
 }
 
-const outcome = z.object({ outcome: z.enum(['pruned', 'held', 'young', 'missing']), holds })
+const outcome = z.object({ outcome: z.enum(['pruned', 'held', 'young', 'missing', 'untrusted']), holds })
 export type PruneOutcome = z.infer<typeof outcome>
 
 /** `prune_run`, in a transaction that may take minutes. Written again after a lost answer it says `missing`. */
@@ -62,5 +62,7 @@ export async function pruneRun(ledger: Ledger, runId: string, request: Pick<Prun
 export async function checkPrune(ledger: Ledger, request: Pick<PruneRequest, 'ageMs'>): Promise<void> {
   if (request.ageMs < pruneLeastAgeMs) throw new PawlError('PRUNE_TOO_YOUNG', 'Runs that ended less than an hour ago cannot be pruned: a worker that stood still may yet bring an answer for them. Give a longer time.', 'tell')
   const { isTrusted } = await readIdentity(ledger)
-  if (!isTrusted) throw new PawlError('LEDGER_IN_QUESTION', `The ledger at ${ledger.host} may have lost its last writes, and its rows are what they are found out with. Nothing was pruned. See the gap with "pawl doctor" and clear it first: pawl ledger clear --reviewed`, 'tell')
+  if (!isTrusted) throw inQuestion(ledger)
 }
+
+export const inQuestion = (ledger: Ledger): PawlError => new PawlError('LEDGER_IN_QUESTION', `The ledger at ${ledger.host} may have lost its last writes, and its rows are what they are found out with. Nothing is pruned while that is so. See the gap with "pawl doctor" and clear it first: pawl ledger clear --reviewed`, 'tell')

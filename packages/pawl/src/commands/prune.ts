@@ -1,5 +1,5 @@
 import { durationMs, PawlError } from '@pawl/core'
-import { checkPrune, checkSchema, GIVE_UPS, listOldRuns, pruneRun, type GiveUp, type Ledger, type OldRun, type PruneHold, type PruneRequest } from '@pawl/ledger'
+import { checkPrune, checkSchema, GIVE_UPS, inQuestion, listOldRuns, pruneRun, type GiveUp, type Ledger, type OldRun, type PruneHold, type PruneRequest } from '@pawl/ledger'
 import { Option, type Command } from 'commander'
 import { ask } from '../cli/ask.ts'
 import { exitOf } from '../cli/exit-codes.ts'
@@ -57,7 +57,7 @@ export function addPrune(parent: Command): void {
           return exitOf.ok
         }
         if (!options.yes && !(await ask(out, `Remove ${many(report.pruned.runs, 'run')} for good?`))) return exitOf.failed
-        const done = await prune(ledger, request, out)
+        const done = await prune(ledger, request, report.pruned.runs, out)
         out.emit(done)
         out.line(`${many(done.pruned.runs, 'run')} with ${many(done.pruned.items, 'item')} ${done.pruned.runs === 1 ? 'is' : 'are'} gone. A start under the key of one still finds that it was done.`)
         return exitOf.ok
@@ -98,10 +98,9 @@ async function lookAt(ledger: Ledger, request: PruneRequest): Promise<PruneRepor
 }
 
 /** What became of it since it was looked at is decided anew, under each run's lock. */
-async function prune(ledger: Ledger, request: PruneRequest, out: Output): Promise<PruneReport> {
+async function prune(ledger: Ledger, request: PruneRequest, todo: number, out: Output): Promise<PruneReport> {
   const count = counter(request.ageMs)
   const bar = out.bar('{bar} {percentage}%  {value}/{total} runs')
-  const todo = (await lookAt(ledger, request)).pruned.runs
   bar.start(todo)
   try {
     for await (const run of listOldRuns(ledger, request)) {
@@ -110,6 +109,7 @@ async function prune(ledger: Ledger, request: PruneRequest, out: Output): Promis
         continue
       }
       const { outcome, holds } = await pruneRun(ledger, run.id, request, cliActor())
+      if (outcome === 'untrusted') throw inQuestion(ledger)
       if (outcome === 'missing' || outcome === 'young') continue
       count.add({ ...run, holds }, outcome === 'pruned')
       bar.step()
