@@ -37,7 +37,7 @@ export function apiRoutes(parts: ApiParts): Hono<PageEnv> {
 /** What the producer asks of a token's scopes, asked of the person first. A route nobody thought of needs the most. */
 function roleFor(method: string, path: string): Role {
   if (method === 'GET') return 'read'
-  return path.endsWith('/v1/runs') ? 'run' : 'operate'
+  return path === '/api/v1/runs' ? 'run' : 'operate'
 }
 
 async function forward(c: PageContext, { producerUrl, token, log, closing }: ApiParts): Promise<Response> {
