@@ -14,8 +14,9 @@ const floors: Record<string, readonly string[]> = {
   '@pawl/embedded': ['@pawl/core'],
   '@pawl/harness': ['@pawl/core', '@pawl/ledger', '@pawl/tools', '@pawl/queue'],
   '@pawl/client': ['@pawl/core', '@pawl/ledger', '@pawl/queue', '@pawl/tools'],
-  '@pawl/worker': ['@pawl/core', '@pawl/ledger', '@pawl/queue', '@pawl/tools', '@pawl/harness', '@pawl/client'],
-  '@pawl/producer': ['@pawl/core', '@pawl/ledger', '@pawl/queue', '@pawl/tools', '@pawl/harness', '@pawl/client'],
+  '@pawl/telemetry': ['@pawl/core', '@pawl/harness'],
+  '@pawl/worker': ['@pawl/core', '@pawl/ledger', '@pawl/queue', '@pawl/tools', '@pawl/harness', '@pawl/client', '@pawl/telemetry'],
+  '@pawl/producer': ['@pawl/core', '@pawl/ledger', '@pawl/queue', '@pawl/tools', '@pawl/harness', '@pawl/client', '@pawl/telemetry'],
   '@pawl/dashboard': ['@pawl/core', '@pawl/ledger', '@pawl/queue', '@pawl/client'],
   'pawl': ['@pawl/core', '@pawl/ledger', '@pawl/queue', '@pawl/tools', '@pawl/harness', '@pawl/client', '@pawl/embedded', '@pawl/worker', '@pawl/producer', '@pawl/dashboard'],
 }

@@ -2,6 +2,7 @@
 import { createAdaptorServer } from '@hono/node-server'
 import { logOptions, PawlError } from '@pawl/core'
 import { dispatchRun, loadConfig, type AnyAgent } from '@pawl/harness'
+import { startTraces } from '@pawl/telemetry'
 import type { Server } from 'node:http'
 import pino from 'pino'
 import { createApp } from './app.ts'
@@ -12,7 +13,6 @@ import { isLoopback, readProducerEnv } from './env.ts'
 import { keepFigures } from './ledger-figures.ts'
 import { makeMetrics } from './metrics.ts'
 import { startSplitting } from './split-work.ts'
-import { startTraces } from './traces.ts'
 
 export interface ProducerOptions {
   /** The variables of `.env.example`. */

@@ -1,8 +1,8 @@
 /** The producer's registry: its requests, its harness, and what the ledger holds as it was counted last. */
 import { METRICS, type MetricName, type Observe } from '@pawl/core'
+import { harnessMetrics, registerMetrics } from '@pawl/telemetry'
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import { boundAgents, type LedgerFigures } from './ledger-figures.ts'
-import { harnessMetrics, registerMetrics } from './meter.ts'
 
 export interface Metrics {
   readonly registry: Registry

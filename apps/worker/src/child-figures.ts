@@ -1,8 +1,8 @@
 /** A worker process's own registry, told to its supervisor when it asks: Prometheus scrapes a host, not each of its processes. */
 import type { Observe } from '@pawl/core'
+import { harnessMetrics, registerGauge, registerMetrics } from '@pawl/telemetry'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Registry, type MetricObjectWithValues, type MetricValue } from 'prom-client'
-import { harnessMetrics, registerGauge, registerMetrics } from './meter.ts'
 
 /** As it goes from child to supervisor. */
 export type Figures = readonly MetricObjectWithValues<MetricValue<string>>[]

@@ -4,13 +4,13 @@
  */
 import { defaultTimings, Harness, loadConfig, type Timings } from '@pawl/harness'
 import { watchProcessGroups } from '@pawl/tools'
+import { startTraces } from '@pawl/telemetry'
 import { countHere } from './child-figures.ts'
 import { connect } from './connect.ts'
 import { readWorkerEnv } from './env.ts'
 import { armFailpoints } from './failpoints.ts'
 import { ForgetfulLedger } from './forgetful-ledger.ts'
 import { harnessLog, makeLogger } from './log.ts'
-import { startTraces } from './traces.ts'
 
 let stopNow: (why: string) => void = () => process.exit(1)
 process.on('disconnect', () => stopNow('the supervisor is gone'))

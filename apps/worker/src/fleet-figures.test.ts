@@ -1,8 +1,8 @@
 import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
+import { registerGauge, registerMetrics } from '@pawl/telemetry'
 import type { Figures } from './child-figures.ts'
 import { FleetFigures } from './fleet-figures.ts'
-import { registerGauge, registerMetrics } from './meter.ts'
 
 /** A child that counted so much. */
 async function child(attempts: number, flushMs: number, lag: number): Promise<Figures> {

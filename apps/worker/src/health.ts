@@ -5,10 +5,10 @@
 import { serve, type ServerType } from '@hono/node-server'
 import type { Ledger } from '@pawl/ledger'
 import type { Queue } from '@pawl/queue'
+import { registerGauge, registerMetrics } from '@pawl/telemetry'
 import { Hono } from 'hono'
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import { registerGauge, registerMetrics } from './meter.ts'
 import type { Supervisor } from './supervisor.ts'
 
 type Fleet = Pick<Supervisor, 'pids' | 'deaths' | 'isComplete' | 'metrics'>

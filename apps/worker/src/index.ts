@@ -2,12 +2,12 @@
 import { limits } from '@pawl/core'
 import { loadConfig } from '@pawl/harness'
 import { refuseEviction } from '@pawl/queue'
+import { startTraces } from '@pawl/telemetry'
 import { connect } from './connect.ts'
 import { readWorkerEnv } from './env.ts'
 import { serveHealth } from './health.ts'
 import { makeLogger } from './log.ts'
 import { Supervisor, type SupervisorOptions } from './supervisor.ts'
-import { startTraces } from './traces.ts'
 
 export interface RunningWorkers {
   /** Pids of the ready worker processes. */
