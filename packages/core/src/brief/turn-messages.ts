@@ -14,8 +14,14 @@ export interface Settled {
 
 const maxToolName = 64
 
-/** A tool's name as every provider takes it: letters, digits, `_`, `-`, at most 64. Names that are so already stay as they are. */
-export const modelToolName = (name: string): string => name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, maxToolName) || 'tool'
+/**
+ * A tool's name as every provider takes it: letters, digits, `_`, `-`, at most 64. Names that are so already stay as they are, but for those every object
+ * has (`toString`, which a model may make up): @ai-sdk/anthropic 4 looks names up in a plain object and then leaves such a call out of its request.
+ */
+export function modelToolName(name: string): string {
+  const plain = name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, maxToolName) || 'tool'
+  return plain in {} ? `${plain}_` : plain
+}
 
 export function turnMessages(turn: BriefTurn, settled: Settled, detail: Detail): BriefMessage[] {
   const text = wellFormed(cut(turn.text.trim(), detail.words))

@@ -15,7 +15,8 @@ import { providers } from './providers.testsuite.ts'
 
 /** Lone surrogates, blanks and line ends among it. */
 const wild = fc.oneof(fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)), maxLength: 40 }), fc.constantFrom('', ' ', '\n\t', 'I go on. '), fc.string({ minLength: 200, maxLength: 3_000 }))
-const name = fc.oneof(fc.constantFrom('send', 'mail.send', 'a b', ''), fc.string({ maxLength: 80 }))
+/** What every object has is among them: a model may make it up. */
+const name = fc.oneof(fc.constantFrom('send', 'mail.send', 'a b', ''), fc.constantFrom(...Object.getOwnPropertyNames(Object.prototype)), fc.string({ maxLength: 80 }))
 const value = fc.oneof(fc.jsonValue({ maxDepth: 2 }), wild, fc.constant(undefined), fc.date(), fc.bigInt(), fc.constant(new Map([['a', new Set([1])]])))
 const keys = Array.from({ length: 14 }, (_, i) => `k${i}:${['é', '😀', 'x/', '#('][i % 4]}${'y'.repeat(i * 3)}`)
 const call = fc.record({ name, input: value, key: fc.option(fc.constantFrom(...keys), { freq: 8 }), refusal: fc.option(wild, { nil: undefined, freq: 8 }) })
