@@ -202,7 +202,7 @@ export async function seedRun(stage: Stage, agent = 'mailing'): Promise<Scene> {
   await settleAction(stage.ledger, doubtful, 'key-4', { verdict: 'in_doubt', by: 'cannot be asked' })
   await blockItem(stage.ledger, doubtful, 'in_doubt', {})
   await blockItem(stage.ledger, await claim(stage, run.id, 5), 'crash_loop', { attempts: 5 })
-  const busy = await claim(stage, run.id, 6, { leaseMs: 600_000 })
+  const busy = await claim(stage, run.id, 6)
   await committed(stage, busy, 'key-6', args('f'))
   const actionId = await stage.value<string>(`select id from pawl.actions where run_id = $1 and key = 'key-4'`, [run.id])
   return { runId: run.id, doubtful: { seq: 4, actionId: Number(actionId) } }
