@@ -16,9 +16,12 @@ export type PageContext = Context<PageEnv>
 /** @param styles what may style besides our own files: the libraries of the pages write style elements, and those carry the answer's nonce. */
 const policy = (base: string, styles = ''): string =>
   `default-src 'none'; script-src 'self'; style-src 'self'${styles}; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri ${base}`
-/** Bull Board's page has a `base` element. */
+/**
+ * Bull Board's page has a `base` element, and its libraries write style elements and attributes that can carry neither a nonce nor a lasting hash: on its
+ * page alone styles may be inline. Scripts may not, and what a style could load is still ours only.
+ */
 const policyFor = (path: string, styleNonce: string | undefined): string =>
-  path.startsWith('/queues') ? policy("'self'") : policy("'none'", styleNonce === undefined ? '' : ` 'nonce-${styleNonce}'`)
+  path.startsWith('/queues') ? policy("'self'", " 'unsafe-inline'") : policy("'none'", styleNonce === undefined ? '' : ` 'nonce-${styleNonce}'`)
 
 export function setHeaders(): MiddlewareHandler<PageEnv> {
   return async (c, next) => {
