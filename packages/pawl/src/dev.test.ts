@@ -83,7 +83,7 @@ describe('the screen', () => {
 
   test('says where everything is, what to do first, how many processes are there, and the newest news', () => {
     const text = bare(paint({ dev, agents: ['letters@2'], processes: 2, now: { runs: [], waiting: 0, isMore: false }, log: ['1', '2', '3', '4', '5', '6', 'seven\u001b[2J'] }))
-    for (const part of ['letters@2', 'http://127.0.0.1:3001/login?key=k', 'http://127.0.0.1:3000', '1 of 2 processes so far', "pawl run start letters --input '{…}' --watch", 'Nothing waits for you', 'Ctrl-C', String.raw`seven\u001b[2J`]) expect(text).toContain(part)
+    for (const part of ['letters@2', 'http://127.0.0.1:3001/login?key=k', 'http://127.0.0.1:3000', '1 of 2 processes so far', "pawl run start letters --input '{…}' --watch", 'Nothing waits for you', 'Ctrl-C', 'seven⟨U+001B⟩[2J']) expect(text).toContain(part)
     expect(text).not.toMatch(/^1$/m)
     expect(bare(paint({ dev, agents: [], processes: 1, now: { runs: [], waiting: 100, isMore: true }, log: [] }))).toMatch(/names no agent yet[\s\S]*100\+ wait for you/)
   })

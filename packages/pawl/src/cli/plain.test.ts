@@ -2,7 +2,11 @@ import { expect, test } from 'vitest'
 import { cut, plain, short } from './plain.ts'
 
 test('text of others can neither move the cursor, recolour the screen, break the line nor turn the reading direction', () => {
-  expect(plain('a\u001b[31mred\u009b2J\r\nb\u202egnp.exe\u2066\u200f')).toBe('a\\u001b[31mred\\u009b2J\\u000d\\u000ab\\u202egnp.exe\\u2066\\u200f')
+  expect(plain('a\u001b[31mred\u009b2J\r\nb\u202egnp.exe\u2066\u200f')).toBe('a⟨U+001B⟩[31mred⟨U+009B⟩2J⟨U+000D⟩⟨U+000A⟩b⟨U+202E⟩gnp.exe⟨U+2066⟩⟨U+200F⟩')
+})
+
+test('what has no width, or looks like a space, is named as well: a tag, a soft hyphen, a filler, a lone surrogate', () => {
+  expect(plain('a\u{E0041}b\u00ADc\u3164d\uD800e')).toBe('a⟨U+E0041⟩b⟨U+00AD⟩c⟨U+3164⟩d⟨U+D800⟩e')
 })
 
 test('letters of every script stay as they are', () => {

@@ -1,12 +1,10 @@
-/**
- * Text of others (keys, payloads, errors, evidence) on a terminal. What could move the cursor, recolour the screen or turn the reading
- * direction is shown as its code point, so that nobody can dress up one call as another before a person answers for it.
- */
-// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-const acting = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g
+import { visibleText } from '@pawl/core'
 
-export const plain = (text: string): string =>
-  text.replaceAll(acting, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`)
+/**
+ * Text of others (keys, payloads, errors, evidence) on a terminal. What could move the cursor, recolour the screen, turn the reading direction or be
+ * overlooked is named by its number, so that nobody can dress up one call as another before a person answers for it.
+ */
+export const plain = visibleText
 
 /** One line, cut to `most` characters with an ellipsis. */
 export function cut(text: string, most: number): string {

@@ -1,12 +1,12 @@
 /** Moves a run to another agent version: first what the new one would not recognise. */
 import { Alert, Button, Checkbox, Group, Modal, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
-import { PawlError } from '@pawl/core'
+import { PawlError, visibleText } from '@pawl/core'
 import type { RepinPreview, Run } from '@pawl/client/http'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useApi } from '../api.ts'
 import { Problem, tellDone } from '../ui/problem.tsx'
-import { Visible, visibleText } from '../ui/visible.tsx'
+import { Visible } from '../ui/visible.tsx'
 import { plural } from '../words.ts'
 import { Count } from './preview-lists.tsx'
 

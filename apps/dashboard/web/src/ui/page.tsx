@@ -1,7 +1,7 @@
 import { Box, Group, Title } from '@mantine/core'
 import { useDocumentTitle } from '@mantine/hooks'
+import { visibleText } from '@pawl/core'
 import type { ReactNode } from 'react'
-import { visibleText } from './visible.tsx'
 
 interface PageProps {
   /** In the tab, and as the heading where there is no other. */

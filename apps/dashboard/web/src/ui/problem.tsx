@@ -1,10 +1,10 @@
 /** A refusal or failure: its sentence, which says the way out, and its code. */
 import { Alert, Button, Code, Group, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { PawlError } from '@pawl/core'
+import { PawlError, visibleText } from '@pawl/core'
 import { IconAlertTriangle } from '@tabler/icons-react'
 import { ZodError } from 'zod'
-import { Visible, visibleText } from './visible.tsx'
+import { Visible } from './visible.tsx'
 
 export interface Told {
   readonly code: string

@@ -1,6 +1,7 @@
+import { visibleText } from '@pawl/core'
 import { renderToStaticMarkup } from 'react-dom/server'
 import { expect, test } from 'vitest'
-import { textOf, Visible, visibleText } from './visible.tsx'
+import { textOf, Visible } from './visible.tsx'
 
 const evil = '<script>alert(1)</script>'
 const disguised = 'invoice-\u202Efdp.exe'

@@ -3,22 +3,17 @@
  * number. Values are shown as the ledger keeps them.
  */
 import { Code, Spoiler, Text } from '@mantine/core'
-import { encode } from '@pawl/core'
+import { encode, hiddenCharacters, numberOfCharacter } from '@pawl/core'
 import { Fragment, type ReactNode } from 'react'
 
-const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u115F\u1160\u3164\uFFA0\u2800]/gu
 const isPlain = (character: string): boolean => character === '\n' || character === '\t'
-const nameOf = (character: string): string => `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
-
-/** For attributes and titles, where there is no markup. */
-export const visibleText = (text: string): string => text.replace(hidden, (character) => (isPlain(character) ? character : `⟨${nameOf(character)}⟩`))
 
 export function Visible({ text }: { readonly text: string }) {
   const parts: ReactNode[] = []
   let from = 0
-  for (const match of text.matchAll(hidden)) {
+  for (const match of text.matchAll(hiddenCharacters)) {
     if (isPlain(match[0])) continue
-    parts.push(text.slice(from, match.index), <mark key={match.index} className="hidden-character" title="a character that cannot be seen">{nameOf(match[0])}</mark>)
+    parts.push(text.slice(from, match.index), <mark key={match.index} className="hidden-character" title="a character that cannot be seen">{numberOfCharacter(match[0])}</mark>)
     from = match.index + match[0].length
   }
   parts.push(text.slice(from))

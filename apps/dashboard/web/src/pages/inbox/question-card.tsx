@@ -1,10 +1,10 @@
 /** What an agent asks, and a form for its answer. What will be sent stands below it, to the letter. */
 import { Button, Code, Group, NativeSelect, Radio, Stack, Text, Textarea, TextInput, Title } from '@mantine/core'
-import { PawlError } from '@pawl/core'
+import { PawlError, visibleText } from '@pawl/core'
 import type { InboxItem } from '@pawl/client/http'
 import { useMemo, useState } from 'react'
 import { Problem } from '../../ui/problem.tsx'
-import { Value, Visible, visibleText } from '../../ui/visible.tsx'
+import { Value, Visible } from '../../ui/visible.tsx'
 import { When } from '../../ui/when.tsx'
 import { Fact, Facts } from './facts.tsx'
 import { fieldsOf, fill, type Field } from './question-fields.ts'

@@ -1,10 +1,11 @@
 /** Many calls of one tool, decided at once: all of them are shown, each is decided by its own digest, and each says what became of it. */
 import { Alert, Badge, Button, Checkbox, Group, Modal, ScrollArea, Stack, Text } from '@mantine/core'
 import type { ApprovalDecision } from '@pawl/client/http'
+import { visibleText } from '@pawl/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useApi } from '../../api.ts'
-import { Visible, visibleText } from '../../ui/visible.tsx'
+import { Visible } from '../../ui/visible.tsx'
 import { plural, shortId } from '../../words.ts'
 import type { ApprovalEntry } from './approval-card.tsx'
 import { CallText } from './approval-card.tsx'

@@ -1,8 +1,9 @@
 /** What is on record of the run: pins, policy, who and when, what its models took. */
 import { Anchor, Paper, Text, Title } from '@mantine/core'
 import type { Run } from '@pawl/client/http'
+import { visibleText } from '@pawl/core'
 import { Link } from 'react-router'
-import { Visible, visibleText } from '../../ui/visible.tsx'
+import { Visible } from '../../ui/visible.tsx'
 import { useNow, When } from '../../ui/when.tsx'
 import { lasted } from '../../words.ts'
 import { Fact } from './fact.tsx'

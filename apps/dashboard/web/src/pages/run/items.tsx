@@ -1,7 +1,7 @@
 /** The run's items: by status and kind, more of them as one scrolls. Only what is seen is drawn. */
 import { Anchor, Button, Group, Loader, Text } from '@mantine/core'
 import type { Item, Run } from '@pawl/client/http'
-import { isEndedRun, ITEM_STATUSES, type ItemStatus } from '@pawl/core'
+import { isEndedRun, ITEM_STATUSES, type ItemStatus, visibleText } from '@pawl/core'
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useRef } from 'react'
@@ -11,7 +11,7 @@ import { itemPath } from '../../place.ts'
 import { calmMs, liveMs } from '../../queries.ts'
 import { Empty } from '../../ui/empty.tsx'
 import { Status } from '../../ui/status.tsx'
-import { Visible, visibleText } from '../../ui/visible.tsx'
+import { Visible } from '../../ui/visible.tsx'
 import { When } from '../../ui/when.tsx'
 import { number, reasons, toneOf, words } from '../../words.ts'
 

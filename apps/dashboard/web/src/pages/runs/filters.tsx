@@ -1,10 +1,9 @@
 import { Button, Chip, Group, TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
-import { RUN_STATUSES, type RunStatus } from '@pawl/core'
+import { RUN_STATUSES, type RunStatus, visibleText } from '@pawl/core'
 import { IconSearch, IconX } from '@tabler/icons-react'
 import { useEffect, useRef, useState } from 'react'
 import { number, toneOf, words } from '../../words.ts'
-import { visibleText } from '../../ui/visible.tsx'
 import { isFiltered, type RunsView } from './filter.ts'
 
 interface FiltersProps {

@@ -1,10 +1,11 @@
 import { Anchor, Checkbox, Code, Group, Text, UnstyledButton } from '@mantine/core'
 import type { Run } from '@pawl/client/http'
+import { visibleText } from '@pawl/core'
 import { Link } from 'react-router'
 import { inboxPath, runPath } from '../../place.ts'
 import { ProgressBar } from '../../ui/progress-bar.tsx'
 import { Status } from '../../ui/status.tsx'
-import { Visible, visibleText } from '../../ui/visible.tsx'
+import { Visible } from '../../ui/visible.tsx'
 import { When } from '../../ui/when.tsx'
 import { number, shortId } from '../../words.ts'
 
