@@ -25,7 +25,7 @@ const run = (status: RunView['status']): RunView => ({
   tally: { total: 9, pending: 1, inProgress: 2, blocked: 0, done: 3, failed: 2, cancelled: 1, compensated: 0 },
 })
 const of = (...actions: ActionView[]) => ({ total: actions.length, actions })
-const facts = (more: Partial<PreviewFacts> = {}): PreviewFacts => ({ committedInOpenItems: 4, unsettled: of(), undoable: of(), residue: of(), lastRefused: of(), keysExpired: new Set(), ...more })
+const facts = (more: Partial<PreviewFacts> = {}): PreviewFacts => ({ committedInOpenItems: 4, stoppedSplits: 0, unsettled: of(), undoable: of(), residue: of(), lastRefused: of(), keysExpired: new Set(), ...more })
 
 function fate(verb: PreviewVerb, unsettled: ActionView, expired = false): string {
   const preview = previewVerb(verb, run('running'), facts({ unsettled: of(unsettled), keysExpired: new Set(expired ? [unsettled.id] : []) }), tools)
@@ -50,6 +50,11 @@ describe('the counts', () => {
     expect(previewVerb('resume', run('failed'), facts({ lastRefused: of(action('keyed', { status: 'failed' })) }), tools)).toMatchObject({
       isAllowed: true, items: { again: 3, stopped: 0, kept: 3 }, skipped: 4, calledAgain: [{ tool: 'keyed' }], undone: [],
     })
+  })
+  test('a run that was cancelled while it was split goes on with its split', () => {
+    const stopped = { ...run('cancelled'), tally: { ...run('cancelled').tally, failed: 0, cancelled: 0 } }
+    expect(previewVerb('resume', stopped, facts({ stoppedSplits: 1 }), tools).items.again).toBe(1)
+    expect(previewVerb('cancel', { ...stopped, status: 'splitting' }, facts({ stoppedSplits: 1 }), tools).items.again).toBe(0)
   })
   test('a compensation lists its undos in the order given and what stands', () => {
     const preview = previewVerb('compensate', run('failed'), facts({ undoable: of(action('keyed', { id: 9 }), action('keyed', { id: 3 })), residue: of(action('opaque', { status: 'abandoned' })) }), tools)

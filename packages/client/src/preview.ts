@@ -32,7 +32,7 @@ export function previewVerb(verb: PreviewVerb, run: RunView, facts: PreviewFacts
   return {
     dryRun: true, verb, runId: run.id, status: run.status, isAllowed: allowed[verb].includes(run.status), ...fates,
     items: {
-      again: goesRound ? tally.failed + tally.cancelled : 0,
+      again: goesRound ? tally.failed + tally.cancelled + facts.stoppedSplits : 0,
       stopped: verb === 'resume' ? 0 : open.pending + open.inProgress + open.blocked,
       kept: tally.done + tally.compensated + (goesRound ? 0 : tally.failed + tally.cancelled),
     },

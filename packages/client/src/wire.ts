@@ -117,7 +117,7 @@ export const previewSchema = z.object({
   /** False: the verb would be refused in this state. */
   isAllowed: z.boolean(),
   items: z.object({
-    /** Failed and cancelled items that go round again. */
+    /** Failed and cancelled items that go round again, a stopped split among them. */
     again: count,
     /** Live items that are ended. */
     stopped: count,

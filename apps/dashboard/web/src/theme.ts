@@ -1,22 +1,30 @@
 /** Colours and sizes. What a state looks like is said once, as CSS variables, for badges, bars and squares alike. */
-import { createTheme, type CSSVariablesResolver, type MantineColorsTuple } from '@mantine/core'
+import { Anchor, createTheme, Modal, type CSSVariablesResolver, type MantineColorsTuple } from '@mantine/core'
 
 /** The mark's green. */
 const pawl: MantineColorsTuple = ['#e9f7f2', '#d3ebe2', '#a3d7c5', '#70c2a6', '#48b08b', '#2f9f7b', '#1f8667', '#1d6f5c', '#155848', '#0b4336']
 
-/** Mantine's, with darker ends: white on its own 7 cannot be read well enough. */
+/** Mantine's, with darker ends: white on its own 7, and its own 9 on its 1, cannot be read well enough. */
 const red: MantineColorsTuple = ['#fff5f5', '#ffe3e3', '#ffc9c9', '#ffa8a8', '#ff8787', '#ff6b6b', '#e03131', '#c92a2a', '#b02525', '#901e1e']
+const orange: MantineColorsTuple = ['#fff4e6', '#ffe8cc', '#ffd8a8', '#ffc078', '#ffa94d', '#ff922b', '#fd7e14', '#f76707', '#e8590c', '#8a3200']
 
 export const theme = createTheme({
   primaryColor: 'pawl',
-  primaryShade: { light: 7, dark: 5 },
+  // One for both grounds: Mantine picks the words' colour by the light one.
+  primaryShade: 7,
   autoContrast: true,
-  colors: { pawl, red },
+  colors: { pawl, red, orange },
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
   fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace',
   defaultRadius: 'sm',
   headings: { fontWeight: '650', sizes: { h1: { fontSize: '1.5rem' }, h2: { fontSize: '1.1rem' }, h3: { fontSize: '1rem' } } },
   cursorType: 'pointer',
+  components: {
+    // A link among words is told from them by more than its colour.
+    Anchor: Anchor.extend({ defaultProps: { underline: 'always' } }),
+    // Mantine's is a header element, which would be a second banner of the page.
+    Modal: Modal.extend({ defaultProps: { closeButtonProps: { 'aria-label': 'Close' }, attributes: { header: { role: 'none' } } } }),
+  },
   respectReducedMotion: true,
 })
 
@@ -35,5 +43,5 @@ const variables = (fill: Readonly<Record<Tone, string>>, text: Readonly<Record<T
 export const colours: CSSVariablesResolver = () => ({
   variables: {},
   light: { ...variables(light, lightText), '--mantine-color-dimmed': '#5c646c' },
-  dark: { ...variables(dark, darkText), '--mantine-color-dimmed': '#a6adb4' },
+  dark: { ...variables(dark, darkText), '--mantine-color-dimmed': '#a6adb4', '--mantine-color-anchor': pawl[3] },
 })

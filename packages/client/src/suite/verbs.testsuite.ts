@@ -3,7 +3,7 @@ import { newId } from '@pawl/core'
 import { pinsOf } from '@pawl/tools'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { PawlClient } from '../contract.ts'
-import { doubtful, refused, seeds, stock, type Opening } from './ground.testsuite.ts'
+import { doubtful, mailing, refused, seeds, stock, type Opening } from './ground.testsuite.ts'
 
 export function testVerbs(opening: Opening): void {
   describe('what is done to a run', () => {
@@ -60,6 +60,16 @@ export function testVerbs(opening: Opening): void {
       }
       expect(cancel).toMatchObject({ items: { stopped: 1, again: 0 } })
       expect([await client.getRun(runId), await client.listEvents(runId)]).toEqual(before)
+    })
+
+    test('a look at the resume of a run that was cancelled while it was split counts what the resume then sends round', async () => {
+      // Where a producer serves splits it may be through already, and both are of its items; where none does it is the split alone.
+      const { id } = await client.startRun(mailing, { recipients: ['a', 'b'] })
+      await client.cancel(id)
+      const look = await client.resume(id, { dryRun: true })
+      const again = look.dryRun ? look.items.again : 0
+      expect(again).toBeGreaterThan(0)
+      expect(await client.resume(id)).toMatchObject({ dryRun: false, reopened: again })
     })
 
     test('watch ends where only a person can go on, and where the run has ended', async () => {

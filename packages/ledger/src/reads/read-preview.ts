@@ -15,6 +15,8 @@ export interface Sample {
 export interface PreviewFacts {
   /** Committed calls of items that are not done: they return their recorded result. */
   readonly committedInOpenItems: number
+  /** A split that was stopped or failed: a resume sends it round again, too. 0 or 1. */
+  readonly stoppedSplits: number
   readonly unsettled: Sample
   /** Newest first: the order of undoing. */
   readonly undoable: Sample
@@ -43,13 +45,14 @@ export async function readPreview(ledger: Ledger, runId: string): Promise<Previe
     return { total: counted?.n ?? 0, actions: rows.map(actionView) }
   }
   const isWrite = and(isNull(actions.undoes), ne(actions.effect, 'read'))
-  const [[committed], unsettled, undoable, residue, lastRefused, expired] = await Promise.all([
+  const [[committed], [splits], unsettled, undoable, residue, lastRefused, expired] = await Promise.all([
     database.select({ n: sql<number>`count(*)`.mapWith(Number).as('n') }).from(actions).where(and(ofRun, eq(actions.status, 'committed'), isNull(actions.undoes), isOpenItem)),
+    database.select({ n: sql<number>`count(*)`.mapWith(Number).as('n') }).from(items).where(and(eq(items.runId, runId), eq(items.kind, 'split'), inArray(items.status, ['failed', 'cancelled']))),
     sample(inArray(actions.status, ['started', 'in_doubt'])),
     sample(and(isWrite, eq(actions.status, 'committed'), isNotNull(actions.undo)), true),
     sample(and(isWrite, or(and(eq(actions.status, 'committed'), isNull(actions.undo)), eq(actions.status, 'abandoned')))),
     sample(and(eq(actions.status, 'failed'), inArray(actions.itemSeq, failedItems), isLast)),
     database.select({ id: actions.id }).from(actions).where(and(ofRun, inArray(actions.status, ['started', 'in_doubt']), sql`${actions.keyExpiresAt} < clock_timestamp()`)),
   ])
-  return { committedInOpenItems: committed?.n ?? 0, unsettled, undoable, residue, lastRefused, keysExpired: new Set(expired.map((row) => row.id)) }
+  return { committedInOpenItems: committed?.n ?? 0, stoppedSplits: splits?.n ?? 0, unsettled, undoable, residue, lastRefused, keysExpired: new Set(expired.map((row) => row.id)) }
 }

@@ -140,7 +140,7 @@ describe('a preview', () => {
     const facts = await readPreview(ledger, id)
     const ids = (sample: { actions: readonly { id: number }[] }): number[] => sample.actions.map((action) => action.id)
     expect({ ...facts, unsettled: ids(facts.unsettled), undoable: ids(facts.undoable), residue: ids(facts.residue), lastRefused: ids(facts.lastRefused) }).toEqual({
-      committedInOpenItems: 3, unsettled: [expired, fresh], undoable: undoable.toReversed(), residue, lastRefused: [refused], keysExpired: new Set([expired]),
+      committedInOpenItems: 3, stoppedSplits: 0, unsettled: [expired, fresh], undoable: undoable.toReversed(), residue, lastRefused: [refused], keysExpired: new Set([expired]),
     })
   })
 })

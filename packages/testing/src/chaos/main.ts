@@ -18,8 +18,12 @@ function readArguments(): Asked {
   const text = { type: 'string' } as const
   const { values } = parseArgs({ options: {
     tier: { ...text, default: 'virtual' }, faults: { ...text, default: '2000' }, kills: { ...text, default: '300' }, seed: text, minutes: text, breadth: text, shards: text, queue: text,
-    json: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h', default: false },
   } })
+  if (values.help) {
+    process.stdout.write(`${usage}\nWhat each does: docs/chaos.md\n`)
+    process.exit(0)
+  }
   const names = values.tier === 'all' ? Object.keys(tiers) : [values.tier]
   if (!names.every((name) => name in tiers)) throw new Error(`there is no tier "${values.tier}"; there are: ${Object.keys(tiers).join(', ')}, all`)
   const queue = values.queue
@@ -74,6 +78,8 @@ function inWords(name: string, { counters = {}, ...figures }: Omit<TierReport, '
 try {
   process.exit((await main()) ? 0 : 1)
 } catch (error) {
-  say(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\nusage: ${usage}`)
+  // A wrong option is told in a sentence; anything else by where it happened.
+  const isUsage = error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS')
+  say(`${error instanceof Error ? (isUsage ? error.message : (error.stack ?? error.message)) : String(error)}\nusage: ${usage}`)
   process.exit(2)
 }

@@ -50,7 +50,7 @@ export function BudgetDialog({ run, onClose }: { readonly run: Run; readonly onC
     }
   }
   return (
-    <Modal opened onClose={onClose} size="lg" title="What may its models spend?" closeButtonProps={{ 'aria-label': 'Close' }} data-verb="budget">
+    <Modal opened onClose={onClose} size="lg" title="What may its models spend?" data-verb="budget">
       <form onSubmit={(event) => { event.preventDefault(); void set() }}>
         <Stack gap="sm">
           <Text size="sm">Limits you leave empty stay as they are. What was spent stays counted; it is looked at before each turn, so one turn may exceed a limit.</Text>

@@ -33,7 +33,7 @@ interface PreviewDialogProps {
 export function PreviewDialog({ run, verb, onClose }: PreviewDialogProps) {
   const { title, sentence } = verbWords[verb]
   return (
-    <Modal opened onClose={onClose} size="xl" title={title} closeButtonProps={{ 'aria-label': 'Close' }} data-verb={verb}>
+    <Modal opened onClose={onClose} size="xl" title={title} data-verb={verb}>
       <Stack gap="sm">
         <Text size="sm">{sentence}</Text>
         {verb === 'pause' ? <PauseBody run={run} onClose={onClose} /> : <PreviewBody run={run} verb={verb} onClose={onClose} />}

@@ -42,7 +42,7 @@ export function RepinDialog({ run, onClose }: { readonly run: Run; readonly onCl
     onClose()
   })
   return (
-    <Modal opened onClose={onClose} size="xl" title="Move this run to another version?" closeButtonProps={{ 'aria-label': 'Close' }} data-verb="repin">
+    <Modal opened onClose={onClose} size="xl" title="Move this run to another version?" data-verb="repin">
       <Stack gap="sm">
         <Text size="sm">It goes on under another version of <Visible text={run.agent} />, with that version’s model, prompt and tools. It is {run.agentVersion} now. What is in progress is handed back at its next call.</Text>
         <form onSubmit={(event) => { event.preventDefault(); void look() }}>

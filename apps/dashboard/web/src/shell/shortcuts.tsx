@@ -31,7 +31,7 @@ export function Shortcuts() {
     ['?', toggle],
   ])
   return (
-    <Modal opened={isOpen} onClose={close} title="Keys" size="sm" closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Modal opened={isOpen} onClose={close} title="Keys" size="sm">
       <Table>
         <Table.Tbody>
           {places.map(([key, name]) => <Row key={key} keys={['g', key]} does={`to ${name}`} />)}

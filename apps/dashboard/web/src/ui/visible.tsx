@@ -2,7 +2,8 @@
  * Text of the ledger, as text: what could mislead the eye (bidirectional overrides, zero-width and control characters) is shown by its
  * number. Values are shown as the ledger keeps them.
  */
-import { Code, Spoiler, Text } from '@mantine/core'
+import { Anchor, Code, Text } from '@mantine/core'
+import { useDisclosure, useElementSize } from '@mantine/hooks'
 import { encode, hiddenCharacters, numberOfCharacter } from '@pawl/core'
 import { Fragment, type ReactNode } from 'react'
 
@@ -21,6 +22,8 @@ export function Visible({ text }: { readonly text: string }) {
 }
 
 const longest = 64_000
+/** In pixels, as `.cut` has it. */
+const cutHeight = 220
 
 /** Indented JSON; what JSON cannot say, in the ledger's own encoding. */
 export function textOf(value: unknown): string {
@@ -29,12 +32,19 @@ export function textOf(value: unknown): string {
 }
 
 export function Value({ value }: { readonly value: unknown }) {
+  const [isWhole, { toggle }] = useDisclosure(false)
+  const { ref, height } = useElementSize()
   if (value === undefined) return <Text span c="dimmed">none</Text>
   const text = textOf(value)
   return (
-    <Spoiler maxHeight={220} showLabel="Show all of it" hideLabel="Show less">
-      <Code block className="value"><Visible text={text.slice(0, longest)} /></Code>
-      {text.length > longest && <Text size="sm" c="dimmed">… and {(text.length - longest).toLocaleString('en')} more characters; the HTTP API has all of them</Text>}
-    </Spoiler>
+    <>
+      <div {...(isWhole ? {} : { className: 'cut' })}>
+        <div ref={ref}>
+          <Code block className="value"><Visible text={text.slice(0, longest)} /></Code>
+          {text.length > longest && <Text size="sm" c="dimmed">… and {(text.length - longest).toLocaleString('en')} more characters; the HTTP API has all of them</Text>}
+        </div>
+      </div>
+      {height > cutHeight && <Anchor component="button" type="button" size="sm" aria-expanded={isWhole} onClick={toggle}>{isWhole ? 'Show less' : 'Show all of it'}</Anchor>}
+    </>
   )
 }

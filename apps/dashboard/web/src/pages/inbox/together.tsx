@@ -45,7 +45,7 @@ export function TogetherDialog({ chosen: { runId, tool, entries }, onClose }: { 
     { value: 'reject', name: 'Reject', button: `Reject ${plural(picked.length, 'call')}`, isEnding: true, causes: 'None of them is ever sent. The agent is told that a person said no, with your note.' },
   ]
   return (
-    <Modal opened onClose={onClose} size="xl" title={`${plural(entries.length, 'call')} of ${visibleText(tool)}`} closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Modal opened onClose={onClose} size="xl" title={`${plural(entries.length, 'call')} of ${visibleText(tool)}`}>
       <Stack gap="sm">
         <ScrollArea.Autosize mah="50vh" viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': 'The calls' }}>
           <Stack gap="sm">

@@ -39,7 +39,7 @@ function Part({ speaker, note, text }: { readonly speaker: string; readonly note
   return (
     <div data-role={speaker}>
       <Group gap="xs" mb={4}><Badge variant="light" {...(speaker === 'system' ? { color: 'gray' } : {})} tt="none">{speaker}</Badge>{note !== undefined && <Text size="sm" c="dimmed"><Visible text={note} /></Text>}</Group>
-      <Code block className="value"><Visible text={text} /></Code>
+      <Code block className="value" tabIndex={0} aria-label={`What the ${speaker} says`}><Visible text={text} /></Code>
     </div>
   )
 }

@@ -28,7 +28,7 @@ export function BulkBar({ runs, onClear, onStarted }: BulkBarProps) {
         {VERBS.map((each) => <Button key={each} size="xs" {...(each === 'cancel' ? { variant: 'light', color: 'red' } : { variant: 'default' })} onClick={() => setVerb(each)}>{title[each]}…</Button>)}
         <Button size="xs" variant="subtle" onClick={onClear}>Choose none</Button>
       </Group>
-      <Modal opened={verb !== null} onClose={() => setVerb(null)} size="xl" title={verb === null ? '' : `${title[verb]} ${plural(runs.length, 'run')}`} closeButtonProps={{ 'aria-label': 'Close' }}>
+      <Modal opened={verb !== null} onClose={() => setVerb(null)} size="xl" title={verb === null ? '' : `${title[verb]} ${plural(runs.length, 'run')}`}>
         {verb !== null && <Preview verb={verb} runs={runs} onStarted={(id) => { setVerb(null); onStarted(id) }} onClose={() => setVerb(null)} />}
       </Modal>
     </Paper>
