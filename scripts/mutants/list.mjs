@@ -69,6 +69,11 @@ export const mutants = [
     test: at(`${ledger}/verbs/bulks.test.ts`, 'of two steps at once'),
   },
   {
+    name: 'a finalizer that waits for an answer nobody gives', breaks: 'a run that is paused, or whose staged call is in doubt, stands for ever: its worker keeps the lease and does nothing',
+    edits: [edit(`${harness}/bracket.ts`, 'Promise.race([makeCall(...made), made[0].parked])', 'makeCall(...made)')],
+    test: at(`${harness}/staged.test.ts`, 'is put to a person, and is not sent again'),
+  },
+  {
     name: 'no wait before verify', breaks: '"not found yet" is taken for "did not happen", and the call is sent twice',
     edits: [edit(`${harness}/settle.ts`, 'async function verify(job: Job): Promise<Settled | undefined> {\n  if (!(await waitOut(job))) return undefined\n', 'async function verify(job: Job): Promise<Settled | undefined> {\n')],
     test: at(`${harness}/settling.test.ts`, '"not found" within the settle window'),

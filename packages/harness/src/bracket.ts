@@ -57,6 +57,9 @@ export function makeCall(attempt: Attempt, call: Call, run: (attempt: Attempt, c
   return entry.answer
 }
 
+/** For callers of Pawl's own: where an agent gets no answer any more because the attempt is over, they go on, and have to look whether it is. */
+export const callOrParked = (...made: Parameters<typeof makeCall>): Promise<unknown> => Promise.race([makeCall(...made), made[0].parked])
+
 /** What went wrong inside Pawl is no answer of the call's: the agent is never given it, the attempt ends. */
 function unexpected(error: unknown): Ending {
   if (isLedgerAway(error)) return { kind: 'interrupted' }
@@ -136,7 +139,7 @@ async function sendFirst(attempt: Attempt, call: Call): Promise<unknown> {
 }
 
 /** A call the finalizer sends for an item that held it back. */
-export const sendKept = (attempt: Attempt, call: Call): Promise<unknown> => makeCall(attempt, call, (_, kept) => sendAgain(attempt, kept, 1))
+export const sendKept = (attempt: Attempt, call: Call): Promise<unknown> => callOrParked(attempt, call, (_, kept) => sendAgain(attempt, kept, 1))
 
 /** Asked for; sent with the yes that is there already, or when a later attempt finds one. */
 async function sendApproved(attempt: Attempt, call: Call, n: number): Promise<unknown> {

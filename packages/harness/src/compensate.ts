@@ -6,7 +6,7 @@ import { decode, digest, encode } from '@pawl/core'
 import { closeCompensation, listActions, listUndoAbandoned, listUnsettled, nextToUndo, readAction, type ActionRow } from '@pawl/ledger'
 import { z } from 'zod'
 import type { Attempt } from './attempt.ts'
-import { makeCall } from './bracket.ts'
+import { callOrParked } from './bracket.ts'
 import { isUnkept, undoOf } from './completion-of.ts'
 import type { KindOutcome } from './kind-outcome.ts'
 import { settleOne } from './settle.ts'
@@ -95,7 +95,7 @@ async function undo(attempt: Attempt, { action, undo: text }: Undoable): Promise
   if (!parsed.success) return block(`its input does not fit: ${parsed.error.issues[0]?.message ?? 'unknown'}`)
   const input: unknown = parsed.data
   const call = { tool, input, args: encode(input, { what: 'undo input' }), argsDigest: digest(input), key: `undo:${action.key}`, undoes: action.id }
-  const outcome = await Promise.race([makeCall(attempt, call).then(() => 'undone' as const, (error: unknown) => ({ error })), attempt.parked])
+  const refusal = await callOrParked(attempt, call).then(() => undefined, (error: unknown) => error)
   if (attempt.ending) return false
-  return outcome === 'undone' || block(outcome instanceof Object && 'error' in outcome && outcome.error instanceof Error ? outcome.error.message : 'it failed')
+  return refusal === undefined || block(refusal instanceof Error ? refusal.message : 'it failed')
 }

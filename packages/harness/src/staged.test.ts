@@ -1,6 +1,6 @@
 /** What is kept for later, when its item, its finalizer or another item of the same key comes to nothing: nothing of a finished item is lost, and no item waits for nothing. */
 import { newRunId, NotApplied } from '@pawl/core'
-import { answerQuestion, decideApprovals, resumeRun, wakeItems } from '@pawl/ledger'
+import { answerQuestion, decideApprovals, pauseRun, resumeRun, wakeItems } from '@pawl/ledger'
 import { defineTool } from '@pawl/tools'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -12,7 +12,7 @@ vi.setConfig({ testTimeout: 60_000 })
 
 describe.concurrent('what is kept for later', () => {
   let world: World
-  type Tools = Record<ToolClass, EffectTool> & Record<'asked' | 'askedRefused' | 'late' | 'lateRefused', EffectTool>
+  type Tools = Record<ToolClass, EffectTool> & Record<'asked' | 'askedRefused' | 'late' | 'lateRefused' | 'lateSlow' | 'lateOpaque', EffectTool>
   let scripts: Scripts<Tools>
   let isRefused = true
 
@@ -22,6 +22,8 @@ describe.concurrent('what is kept for later', () => {
         ...tools,
         asked: effectTool(effects, { name: 'asked', via: 'keyed', effect: 'idempotent', concurrent: true, irreversible: true, approval: 'always' }),
         late: effectTool(effects, { name: 'late', via: 'keyed', effect: 'idempotent', concurrent: true, key: ({ subject }) => [subject], stage: true, approval: (input) => input.subject.includes('ask') }),
+        lateSlow: effectTool(effects, { name: 'late-slow', via: 'racy', effect: 'idempotent', stage: true }),
+        lateOpaque: effectTool(effects, { name: 'late-opaque', via: 'opaque', effect: 'non-idempotent', stage: true }),
         askedRefused: defineTool({
           name: 'asked-refused', version: '1', description: 'Refuses.', effect: 'idempotent', concurrent: true, approval: 'always', retry: { attempts: 1 }, key: ({ subject }) => [subject], inputSchema, outputSchema,
           execute: () => { throw new NotApplied('closed for good') },
@@ -74,6 +76,29 @@ describe.concurrent('what is kept for later', () => {
     await yes(id)
     await sound(id, 'completed')
     expect([receipts('behind it'), receipts('ask behind it')]).toEqual([1, 1])
+  })
+
+  test('a run that is paused while its finalizer finds out what became of one of them gives the finalizer back, and goes on when it is resumed', async () => {
+    world.effects.program('paused meanwhile', [{ drop: 'after' }])
+    const id = newRunId()
+    await scripts.start(world, { async run({ tools }) { await tools.lateSlow({ subject: 'paused meanwhile' }) } }, { id })
+    await until('it was sent, and its answer is lost', () => Promise.resolve(receipts('paused meanwhile') === 1))
+    await pauseRun(world.workers.ledger, id, 'ann')
+    await until('nobody holds the finalizer', async () => (await world.item(id, 2)).status === 'pending', 8_000)
+    await resumeRun(world.workers.ledger, id, 'ann')
+    world.workers.touch(id)
+    await sound(id, 'completed')
+    expect(world.effects.receipts({ subject: 'paused meanwhile' }).filter(({ applied }) => applied)).toHaveLength(1)
+  })
+
+  test('one of which nobody can find out what became of it is put to a person, and is not sent again', async () => {
+    world.effects.program('in doubt', [{ drop: 'after' }])
+    const id = newRunId()
+    await scripts.start(world, { async run({ tools }) { await tools.lateOpaque({ subject: 'in doubt' }) } }, { id })
+    await until('a person is asked', async () => (await world.items(id)).at(-1)?.blocked_reason === 'in_doubt', 8_000)
+    await world.answer(id, 'happened', '{"ref":"in doubt"}')
+    await sound(id, 'completed')
+    expect(receipts('in doubt')).toBe(1)
   })
 
   test('two items hold one call back, and the first of them fails: the other one\'s is sent', async () => {
