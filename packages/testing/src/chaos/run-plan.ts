@@ -4,7 +4,9 @@ import type { Chance } from './chance.ts'
 
 export const CALL_TOOLS = ['read', 'keyed', 'keyedSlow', 'lookup', 'opaque', 'tx'] as const
 /** `shared`: one key for several items. `asked`: a person is asked first. `staged`: sent by the finalizer. */
-export type CallTool = (typeof CALL_TOOLS)[number] | 'shared' | 'asked' | 'staged'
+/** Written down before they may be sent: by a person's yes, or at the end of the run. */
+export const KEPT_TOOLS = ['asked', 'staged'] as const
+export type CallTool = (typeof CALL_TOOLS)[number] | 'shared' | (typeof KEPT_TOOLS)[number]
 
 export interface PlannedCall {
   readonly tool: CallTool

@@ -9,12 +9,11 @@ import { newRunId } from '@pawl/core'
 import type { FailpointName } from '@pawl/harness'
 import { beginRun } from '../chaos/begin-run.ts'
 import { chaosTools } from '../chaos/chaos-tools.ts'
-import { CALL_TOOLS } from '../chaos/run-plan.ts'
-import type { CounterName } from '../chaos/tally.ts'
-import { matrixAgent, type MatrixKind } from './matrix-agent.ts'
+import { CALL_TOOLS, KEPT_TOOLS } from '../chaos/run-plan.ts'
+import { MATRIX_TOOLS, matrixAgent, type MatrixKind } from './matrix-agent.ts'
 import { Stage, timings, type StageOptions } from './stage.ts'
 
-export type MatrixTool = (typeof CALL_TOOLS)[number]
+export type MatrixTool = (typeof MATRIX_TOOLS)[number]
 type Does = 'kill' | 'stop' | 'loseAck'
 
 export interface Cell {
@@ -39,6 +38,7 @@ export interface CellOutcome {
 }
 
 const everywhere: readonly FailpointName[] = ['before-claim', 'after-claim', 'before-intent', 'after-intent', 'before-send', 'after-answer', 'after-completion', 'before-finish', 'after-finish', 'before-settle']
+const aroundTheRequest: readonly FailpointName[] = ['before-request', 'after-request']
 const aroundTheCall: readonly FailpointName[] = ['before-intent', 'after-intent', 'before-send', 'after-answer', 'after-completion']
 const undoable: readonly MatrixTool[] = ['keyed', 'lookup', 'tx']
 
@@ -54,10 +54,15 @@ export const cellsOf = (tool: MatrixTool): readonly Cell[] => [
   // The commit of a transaction is not a write that is written again.
   ...(tool === 'tx' ? [] : [{ kind: 'work', tool, at: 'before-intent', does: 'loseAck' }, { kind: 'work', tool, at: 'after-answer', does: 'loseAck' }] as const),
 ]
-export const allCells: readonly Cell[] = CALL_TOOLS.flatMap(cellsOf)
+/** Calls that are written down before they may be sent: by an attempt that dies around its asking, and around its send. */
+const keptCells: readonly Cell[] = KEPT_TOOLS.flatMap((tool) => [
+  ...(['work', 'think'] as const).flatMap((kind) => (['before-request', 'after-request'] as const).map((at): Cell => ({ kind, tool, at, does: 'kill' }))),
+  ...(['before-send', 'after-answer'] as const).map((at): Cell => ({ kind: 'work', tool, at, does: 'kill' })),
+])
+export const allCells: readonly Cell[] = [...CALL_TOOLS.flatMap(cellsOf), ...keptCells]
 
 export const nameOf = ({ kind, tool, at, does }: Cell): string => `${does} ${at} of a ${kind} item, ${tool}`
-const toolNames: Readonly<Record<MatrixTool, string>> = { read: 'read', keyed: 'keyed', keyedSlow: 'keyed-slow', lookup: 'lookup', opaque: 'opaque', tx: 'tx' }
+const toolNames: Readonly<Record<MatrixTool, string>> = { read: 'read', keyed: 'keyed', keyedSlow: 'keyed-slow', lookup: 'lookup', opaque: 'opaque', tx: 'tx', asked: 'asked', staged: 'staged' }
 const stopMs = timings.leaseMs * 1.5
 const lanesPerProcess = 4
 
@@ -65,7 +70,7 @@ const lanesPerProcess = 4
 function failpointsOf({ kind, tool, at, does }: Cell, runId: string): readonly string[] {
   const name = `${toolNames[tool]}${kind === 'compensate' ? '.undo' : ''}`
   const where = `[run=${runId}]`
-  const isOfTool = aroundTheCall.includes(at)
+  const isOfTool = [...aroundTheCall, ...aroundTheRequest].includes(at)
   const strike = `${at}${where}${isOfTool ? `[tool=${name}]` : ''}:${does === 'stop' ? `stop(${stopMs})` : does}`
   return at === 'before-settle' ? [`after_intent${where}[tool=${name}]:kill`, strike] : [strike]
 }
@@ -85,16 +90,12 @@ function rightOf({ kind, tool, at, does }: Cell): Right {
   if (at === 'after-turn') return { effects, receipts: undefined, isAsked: tool === 'opaque' ? undefined : false }
   const isAnswered = at === 'after-answer'
   const isOpen = at === 'after-intent' || at === 'before-send' || at === 'before-settle' || isAnswered
-  const mayRepeat = tool === 'read' || tool === 'keyed' || tool === 'keyedSlow'
+  const mayRepeat = tool === 'read' || tool === 'keyed' || tool === 'keyedSlow' || tool === 'staged'
   // What was completed a moment ago may have died on its way: only the next send waits for it.
   if (at === 'after-completion') return { effects, receipts: mayRepeat ? undefined : 1, isAsked: tool === 'opaque' && kind !== 'compensate' ? undefined : false }
   // A process that only stood still goes on before or after somebody is asked or the call is repeated: who is first depends on when its lease was looked at.
   if (does === 'stop') return { effects, receipts: isAnswered && mayRepeat ? undefined : 1, isAsked: tool === 'opaque' ? undefined : false }
   return { effects, receipts: isAnswered && mayRepeat ? 'at least 2' : 1, isAsked: tool === 'opaque' && isOpen && kind !== 'compensate' }
-}
-
-const unsettledOf: Readonly<Record<MatrixTool, CounterName>> = {
-  read: 'unsettledRead', keyed: 'unsettledKeyed', keyedSlow: 'unsettledKeyedSlow', lookup: 'unsettledLookup', opaque: 'unsettledOpaque', tx: 'unsettledTransactional',
 }
 
 export interface MatrixReport {
@@ -126,6 +127,7 @@ export async function playMatrix(stage: Stage, cells: readonly Cell[]): Promise<
     for (let next = waiting.shift(); next; next = waiting.shift()) outcomes.push(await play(next.one, next.i))
   }
   await Promise.all(Array.from({ length: stage.options.processes * lanesPerProcess }, lane))
+  await stage.seen()
   const problems = outcomes.flatMap((one) => one.problems)
   for (const { cell, struck, attempts } of outcomes) if (struck.at(-1) === true) countCell(stage, cell, attempts > 1)
   return { outcomes, problems, needless: [...stage.person.needless], contradictions: [...stage.person.contradictions] }
@@ -136,7 +138,7 @@ function countCell({ tally }: Stage, { kind, tool, at, does }: Cell, isTakenOver
   if (at === 'before-settle') tally.strike('after-intent')
   const isOpen = at === 'after-intent' || at === 'before-send' || at === 'before-settle' || at === 'after-answer'
   if (does === 'loseAck') tally.count(at === 'before-intent' ? 'lostAckIntent' : 'lostAckCompletion')
-  else if (isOpen) tally.count(kind === 'compensate' ? 'unsettledUndo' : unsettledOf[tool])
+  else if (isOpen) tally.countUnsettled(`${toolNames[tool]}${kind === 'compensate' ? '.undo' : ''}`)
   if (does === 'stop' && isTakenOver) tally.count('zombiesAfterTakeover')
   tally.fault(does === 'kill' ? 'crash' : does === 'stop' ? 'freeze' : 'lostAck')
 }

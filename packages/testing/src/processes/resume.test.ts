@@ -14,6 +14,16 @@ test('the wait ends at the first new send, not at the claim, nor at what the dea
   expect(measureResume(rows, killed, killed, () => true)).toEqual({ sameHost: { p50: 400, p95: 400, max: 400, n: 1 }, waitingByDesign: { p50: null, p95: null, max: null, n: 0 }, struckAgain: 0 })
 })
 
+test('what compensates a run waits by design for any call in flight of the run; an item that sent an approved call, or whose last intent arrived after its death, for its own', () => {
+  const kinds = (kind: string, ...rows: SeenRow[]): SeenRow[] => rows.map((one) => (one.tool === null ? { ...one, kind } : one))
+  const undoing = [...kinds('compensate', claim(100, 1, 'dead'), freed(1_050, 1), claim(1_100, 2, 'next')), send(4_000, 2, 'keyed.undo', 'u'), { ...send(90, 1, 'lookup', 'other'), seq: 2 }]
+  expect(measureResume(undoing, killed, killed, () => true)).toMatchObject({ sameHost: { n: 0 }, waitingByDesign: { n: 1 } })
+  expect(measureResume(kinds('work', ...undoing), killed, killed, () => true)).toMatchObject({ sameHost: { n: 1 }, waitingByDesign: { n: 0 } })
+  const late = (tool: string): SeenRow[] => [claim(100, 1, 'dead'), send(1_004, 1, tool, 'a'), freed(1_050, 1), claim(1_100, 2, 'next'), send(4_000, 2, 'tx', 'b')]
+  expect(measureResume(late('asked'), killed, killed, () => true)).toMatchObject({ sameHost: { n: 0 }, waitingByDesign: { n: 1 } })
+  expect(measureResume(late('keyed'), killed, killed, () => true)).toMatchObject({ sameHost: { n: 1 }, waitingByDesign: { n: 0 } })
+})
+
 test('an item with an unverifiable call in flight, one that was struck again and one the dead worker no longer held are not among the figures', () => {
   const inFlight = [claim(100, 1, 'dead'), send(900, 1, 'opaque', 'a'), freed(1_050, 1), claim(1_100, 2, 'next'), send(4_000, 2, 'opaque', 'a')]
   expect(measureResume(inFlight, killed, killed, () => true)).toMatchObject({ sameHost: { n: 0 }, waitingByDesign: { p50: 3_000, n: 1 } })

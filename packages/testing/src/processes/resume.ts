@@ -1,7 +1,7 @@
 /**
  * How long an item waits for its worker's death: from the SIGKILL to the first new intent of an item the dead worker held. Pure, over what the witness saw.
- * An item with a call in flight that has to be verified, asked about or waited for is apart: it waits by design. One that was struck again before it
- * went on says nothing, and neither does one of a run that was stopped from outside.
+ * An item with a call in flight that has to be verified, asked about or waited for is apart: it waits by design; so does what compensates or settles a run with
+ * such a call in any of its items. One that was struck again before it went on says nothing, and neither does one of a run that was stopped from outside.
  */
 import type { SeenRow } from './witness.ts'
 
@@ -26,11 +26,14 @@ export interface ResumeTimes {
   readonly struckAgain: number
 }
 
-/** Effects of calls that nobody may repeat at once. */
-const slowTools: readonly string[] = ['keyed-slow', 'lookup', 'opaque', 'lookup.undo']
+/** Whose calls in flight may be repeated at once. */
+const quickTools: readonly string[] = ['read', 'keyed', 'shared', 'tx', 'keyed.undo', 'tx.undo']
+/** Items that first find out what became of the whole run's calls. */
+const ofTheRun: readonly (string | null)[] = ['compensate', 'settle']
 
 export function measureResume(rows: readonly SeenRow[], kills: readonly Killed[], strikes: readonly Killed[], isLeftAlone: (runId: string) => boolean): ResumeTimes {
-  const byItem = groupRows(rows)
+  const byItem = groupRows(rows, ({ run_id: runId, seq }) => `${runId}:${seq}`)
+  const byRun = groupRows(rows, ({ run_id: runId }) => runId)
   const fast: number[] = []
   const slow: number[] = []
   let struckAgain = 0
@@ -44,21 +47,20 @@ export function measureResume(rows: readonly SeenRow[], kills: readonly Killed[]
       const first = seen.find((row) => row.tool === null && row.status === 'in_progress' && row.epoch > held.epoch)
       if (holder === undefined || first === undefined) continue
       if (first.epoch !== holder.epoch || strikes.some((one) => one.workerId === first.worker_id && one.at > kill.at && one.at < next.at_ms)) struckAgain++
-      else (waitsByDesign(seen, kill) ? slow : fast).push(next.at_ms - kill.at)
+      else (waitsByDesign(ofTheRun.includes(held.kind) ? (byRun.get(held.run_id) ?? []) : seen, first.at_ms) ? slow : fast).push(next.at_ms - kill.at)
     }
   }
   return { sameHost: spread(fast), waitingByDesign: spread(slow), struckAgain }
 }
 
-function groupRows(rows: readonly SeenRow[]): Map<string, SeenRow[]> {
-  const byItem = new Map<string, SeenRow[]>()
+function groupRows(rows: readonly SeenRow[], placeOf: (row: SeenRow) => string): Map<string, SeenRow[]> {
+  const groups = new Map<string, SeenRow[]>()
   for (const row of rows) {
-    const place = `${row.run_id}:${row.seq}`
-    const known = byItem.get(place)
+    const known = groups.get(placeOf(row))
     if (known) known.push(row)
-    else byItem.set(place, [row])
+    else groups.set(placeOf(row), [row])
   }
-  return byItem
+  return groups
 }
 
 function heldAt(seen: readonly SeenRow[], { workerId, at }: Killed): SeenRow | undefined {
@@ -66,10 +68,11 @@ function heldAt(seen: readonly SeenRow[], { workerId, at }: Killed): SeenRow | u
   return last?.status === 'in_progress' && last.worker_id === workerId ? last : undefined
 }
 
-function waitsByDesign(seen: readonly SeenRow[], { at }: Killed): boolean {
+/** @param at when the next holder claimed it: what the dead process had on its way to the database is there by then. */
+function waitsByDesign(seen: readonly SeenRow[], at: number): boolean {
   const latest = new Map<string, SeenRow>()
   for (const row of seen) if (row.tool !== null && row.at_ms <= at) latest.set(row.key ?? '', row)
-  return [...latest.values()].some((row) => row.status === 'in_doubt' || (row.status === 'started' && slowTools.includes(row.tool ?? '')))
+  return [...latest.values()].some((row) => row.status === 'in_doubt' || (row.status === 'started' && !quickTools.includes(row.tool ?? '')))
 }
 
 function spread(times: readonly number[]): Spread {

@@ -14,7 +14,8 @@ import { Tally } from '../chaos/tally.ts'
 import { shortTimings } from '../virtual-workers.ts'
 import { resumedFile, tallyFile, type ChaosPlace } from './chaos-place.ts'
 import { addFileTally } from './file-tally.ts'
-import { Witness } from './witness.ts'
+import { countKeptSends } from './kept-sends.ts'
+import { Witness, type SeenRow } from './witness.ts'
 import { WorkerFleet } from './worker-fleet.ts'
 
 export const timings = { ...shortTimings, sweepEveryMs: 200 }
@@ -138,6 +139,15 @@ export class Stage {
       for (const job of jobs) stalls += job?.stalledCounter ?? 0
     }
     return stalls
+  }
+
+  /** Everything the witness saw; what of it has to have happened is counted. Once, when everything has ended. */
+  async seen(): Promise<readonly SeenRow[]> {
+    const rows = await this.witness.all()
+    const { staged, approvedAfterTakeover } = countKeptSends(rows, (place) => this.observer.wasStopped(place))
+    this.tally.count('stagedSends', staged)
+    this.tally.count('approvalsAfterTakeover', approvedAfterTakeover)
+    return rows
   }
 
   /** Ends the fleet, adds what it counted to what was counted here, and lets go of everything. */

@@ -5,7 +5,7 @@ import { signalWorker, type WorkerFleet } from './worker-fleet.ts'
 
 export type StrikeKind = 'kill' | 'stop' | 'term' | 'supervisor'
 
-const supervisorShare = 0.01
+const supervisorShare = 0.02
 const shares: readonly (readonly [StrikeKind, number])[] = [['supervisor', supervisorShare], ['stop', 0.08], ['term', 0.06]]
 /** Strikes at a worker that has a call in flight, where there is one; else at one that holds an item; hardly ever at one that has nothing to lose. */
 const aimedShare = 0.8
