@@ -127,7 +127,7 @@ export async function playMatrix(stage: Stage, cells: readonly Cell[]): Promise<
     for (let next = waiting.shift(); next; next = waiting.shift()) outcomes.push(await play(next.one, next.i))
   }
   await Promise.all(Array.from({ length: stage.options.processes * lanesPerProcess }, lane))
-  await stage.seen()
+  await stage.seen([])
   const problems = outcomes.flatMap((one) => one.problems)
   for (const { cell, struck, attempts } of outcomes) if (struck.at(-1) === true) countCell(stage, cell, attempts > 1)
   return { outcomes, problems, needless: [...stage.person.needless], contradictions: [...stage.person.contradictions] }
@@ -140,6 +140,8 @@ function countCell({ tally }: Stage, { kind, tool, at, does }: Cell, isTakenOver
   if (does === 'loseAck') tally.count(at === 'before-intent' ? 'lostAckIntent' : 'lostAckCompletion')
   else if (isOpen) tally.countUnsettled(`${toolNames[tool]}${kind === 'compensate' ? '.undo' : ''}`)
   if (does === 'stop' && isTakenOver) tally.count('zombiesAfterTakeover')
+  // It died with its request written, or with the yes in hand.
+  if (tool === 'asked' && (at === 'after-request' || at === 'before-send') && isTakenOver) tally.count('approvalsAfterTakeover')
   tally.fault(does === 'kill' ? 'crash' : does === 'stop' ? 'freeze' : 'lostAck')
 }
 

@@ -53,7 +53,7 @@ export function measureResume(rows: readonly SeenRow[], kills: readonly Killed[]
   return { sameHost: spread(fast), waitingByDesign: spread(slow), struckAgain }
 }
 
-function groupRows(rows: readonly SeenRow[], placeOf: (row: SeenRow) => string): Map<string, SeenRow[]> {
+export function groupRows(rows: readonly SeenRow[], placeOf: (row: SeenRow) => string): Map<string, SeenRow[]> {
   const groups = new Map<string, SeenRow[]>()
   for (const row of rows) {
     const known = groups.get(placeOf(row))

@@ -15,6 +15,7 @@ import { shortTimings } from '../virtual-workers.ts'
 import { resumedFile, tallyFile, type ChaosPlace } from './chaos-place.ts'
 import { addFileTally } from './file-tally.ts'
 import { countKeptSends } from './kept-sends.ts'
+import type { Killed } from './resume.ts'
 import { Witness, type SeenRow } from './witness.ts'
 import { WorkerFleet } from './worker-fleet.ts'
 
@@ -142,9 +143,9 @@ export class Stage {
   }
 
   /** Everything the witness saw; what of it has to have happened is counted. Once, when everything has ended. */
-  async seen(): Promise<readonly SeenRow[]> {
+  async seen(strikes: readonly Killed[]): Promise<readonly SeenRow[]> {
     const rows = await this.witness.all()
-    const { staged, approvedAfterTakeover } = countKeptSends(rows, (place) => this.observer.wasStopped(place))
+    const { staged, approvedAfterTakeover } = countKeptSends(rows, strikes)
     this.tally.count('stagedSends', staged)
     this.tally.count('approvalsAfterTakeover', approvedAfterTakeover)
     return rows

@@ -48,7 +48,7 @@ export async function playStorm(stage: Stage, options: StormOptions): Promise<St
   await striker.calm()
   await load.end(quietMs)
   const judged = await judge(stage.ledger, stage.effects, load.driven)
-  const resume = measureResume(await stage.seen(), striker.kills, striker.all, (runId) => !heldUp.includes(load.kindOf(runId) ?? 'paused'))
+  const resume = measureResume(await stage.seen(striker.all), striker.kills, striker.all, (runId) => !heldUp.includes(load.kindOf(runId) ?? 'paused'))
   return {
     strikes: striker.counts, inFlightAtDeath: striker.inFlightAtDeath, judged, resume, killsPerSecond: striker.counts.kill / seconds,
     queueStalls: await stage.countStalls(), missingLocks: stage.logged('Missing lock') + stage.logged('could not renew lock'), stuck: load.stuck,
