@@ -6,7 +6,7 @@ const pawl: MantineColorsTuple = ['#e9f7f2', '#d3ebe2', '#a3d7c5', '#70c2a6', '#
 
 /** Mantine's, with darker ends: white on its own 7, and its own 9 on its 1, cannot be read well enough. */
 const red: MantineColorsTuple = ['#fff5f5', '#ffe3e3', '#ffc9c9', '#ffa8a8', '#ff8787', '#ff6b6b', '#e03131', '#c92a2a', '#b02525', '#901e1e']
-const orange: MantineColorsTuple = ['#fff4e6', '#ffe8cc', '#ffd8a8', '#ffc078', '#ffa94d', '#ff922b', '#fd7e14', '#f76707', '#e8590c', '#8a3200']
+const orange: MantineColorsTuple = ['#fff4e6', '#ffe8cc', '#ffd8a8', '#ffc078', '#ffa94d', '#ff922b', '#fd7e14', '#c2410c', '#a33a0c', '#8a3200']
 
 export const theme = createTheme({
   primaryColor: 'pawl',
