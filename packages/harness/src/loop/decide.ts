@@ -60,8 +60,10 @@ async function askOnce(attempt: Attempt, loop: Loop, n: number, options: Languag
   answering.catch(() => {})
   try {
     const answer = await Promise.race([answering, aborted])
-    if (answer.finishReason.unified === 'error') throw new Error('the model ended its answer with an error')
-    if (answer.finishReason.unified === 'content-filter') throw new PawlError('MODEL_REFUSED', `${loop.modelVersion} was stopped by its provider's content filter.`, 'fail', { model: loop.modelVersion })
+    // What `ai` 7 calls interrupted is half an answer, too.
+    const ended: string = answer.finishReason.unified
+    if (ended === 'error' || ended === 'interrupted') throw new Error('the model ended its answer with an error')
+    if (ended === 'content-filter') throw new PawlError('MODEL_REFUSED', `${loop.modelVersion} was stopped by its provider's content filter.`, 'fail', { model: loop.modelVersion })
     return answer
   } finally {
     clearTimeout(timer)

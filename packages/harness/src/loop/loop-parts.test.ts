@@ -56,5 +56,6 @@ test('options that cannot work are refused when the program starts, by name', ()
   const wrong: [string, object][] = [
     ['model', { model: 'gpt' }], ['modelVersion', { model: () => model }], ['system', { system: ' ' }], ['maxTurns', { maxTurns: 0 }], ['contextTokens', { contextTokens: 3 }], ['prices', { budget: { cost: 1 } }],
   ]
+  expect(() => checkLoop({ model: { ...model, specificationVersion: 'v2' } as unknown as typeof model, system: 's' })).toThrow(/specification v2.*ai 6 \(v3\) and ai 7 \(v4\)/)
   for (const [named, options] of wrong) expect(() => checkLoop({ model, system: 's', ...options })).toThrow(new RegExp(named))
 })

@@ -1,4 +1,4 @@
-import { APICallError } from '@ai-sdk/provider'
+import { APICallError, type LanguageModelV3CallOptions } from '@ai-sdk/provider'
 import { newRunId, NotApplied } from '@pawl/core'
 import { pauseRun, releaseItem, resumeRun, setBudget } from '@pawl/ledger'
 import { defineTool } from '@pawl/tools'
@@ -37,6 +37,13 @@ function agentOf(name: string, tools: Record<ToolClass, EffectTool>, options: Pa
   return agent
 }
 
+/** As `ai` 7 makes them: another specification, and ends that `ai` 6 does not know. */
+const seventh = {
+  specificationVersion: 'v4', provider: 'scripted', modelId: 'scripted-7',
+  doGenerate: (options: LanguageModelV3CallOptions) => model.model.doGenerate(options),
+  doStream: (options: LanguageModelV3CallOptions) => model.model.doStream(options),
+} as const
+
 beforeAll(async () => {
   model = thinkingModel(async (item, turn, request) => (await scripts.get(item)?.(turn, request)) ?? { text: 'there is no script' })
   world = await World.open((tools) => [
@@ -44,6 +51,7 @@ beforeAll(async () => {
     agentOf('impatient', tools, { patience: 300 }),
     agentOf('frugal', tools, { maxTurns: 2, prices: { input: 3, output: 15, cachedInput: 1 } }),
     agentOf('shaped', tools, { output: z.object({ sum: z.number() }) }),
+    agentOf('seventh', tools, { model: seventh }),
     agentOf('watched', tools, { onDelta: (delta, { seq }) => deltas.push({ item: seq, delta }) }),
   ], { concurrency: 200 })
 })
@@ -69,6 +77,14 @@ const work = (subject: string) => (turn: number): ScriptedTurn => [
   { calls: [{ tool: 'lookup', input: { subject: `${subject}.e` } }] },
 ][turn - 1] ?? { text: 'All is done.' }
 const effectsOf = (subject: string) => Promise.all(['b', 'c', 'd', 'e', 'f'].map((one) => world.applied(`${subject}.${one}`)))
+
+test('a model of ai 7 decides like one of ai 6, and an answer it says was interrupted is none', async () => {
+  const { runId, item } = await start((turn, request) => (turn === 1 && request === 1 ? { text: 'half an ans', finishReason: 'interrupted' as never } : work('seventh')(turn)), { agent: 'seventh' })
+  await world.workers.runIs(runId)
+  expect((await turnsOf(runId)).map(({ n }) => n)).toEqual([1, 2, 3, 4])
+  expect(await effectsOf('seventh')).toEqual([1, 1, 1, 1, 1])
+  expect([model.asked(item, 1), await resultOf(runId)]).toEqual([2, 'All is done.'])
+})
 
 test('a model’s turns are recorded with what they spent, their calls carry them, and the last text is the result', async () => {
   const { runId, item } = await start(work('plain'))

@@ -6,9 +6,19 @@ import type { z } from 'zod'
 import type { Prices } from './budget.ts'
 import type { TurnDelta } from './stream.ts'
 
+/** A model of `ai` 7. What the loop asks of it and reads from its answer (text, reasoning, calls, results, usage) is as with one of `ai` 6. */
+interface LanguageModelV4 {
+  readonly specificationVersion: 'v4'
+  readonly provider: string
+  readonly modelId: string
+  doGenerate(options: never): PromiseLike<unknown>
+  doStream(options: never): PromiseLike<unknown>
+}
+export type LoopModel = LanguageModelV3 | LanguageModelV4
+
 export interface LoopOptions {
-  /** An AI SDK language model, or how to make one: then this process needs no provider's key until the first turn, and the versions have to be said. */
-  readonly model: LanguageModelV3 | (() => LanguageModelV3)
+  /** A language model of the AI SDK 6 or 7, or how to make one: then this process needs no provider's key until the first turn, and the versions have to be said. */
+  readonly model: LoopModel | (() => LoopModel)
   /** The agent's instructions: the same for every item. */
   readonly system: string
   /** Which of the agent's tools the model may call, by their names in `tools`. Default: all. */
@@ -66,10 +76,8 @@ const refuse = (sentence: string): never => { throw new PawlError('BAD_LOOP', `a
 /** Throws `BAD_LOOP`, naming the option and the way out. */
 export function checkLoop(options: LoopOptions): Loop {
   const { model, maxTurns = 30, contextTokens = 30_000, maxOutputTokens, temperature, providerOptions } = options
-  const make = typeof model === 'function' ? once(model) : () => model
-  if (typeof model !== 'function' && (typeof model !== 'object' || typeof model.doGenerate !== 'function')) {
-    refuse('model must be a language model of the AI SDK, for instance anthropic("…"), or a function that makes one.')
-  }
+  const given = typeof model === 'function' ? undefined : spokenTo(model)
+  const make = given === undefined ? once(() => spokenTo((model as () => LoopModel)())) : () => given
   const modelVersion = options.modelVersion ?? (typeof model === 'function' ? refuse('a model that is made later has no id yet. Say modelVersion.') : model.modelId)
   if (typeof options.system !== 'string' || options.system.trim() === '') refuse('system must hold the instructions of the agent.')
   if (!Number.isInteger(maxTurns) || maxTurns < 1) refuse('maxTurns must be a whole number from 1.')
@@ -84,6 +92,15 @@ export function checkLoop(options: LoopOptions): Loop {
     },
     onDelta: options.onDelta, isWatched: options.onDelta !== undefined,
   }
+}
+
+const versions: readonly unknown[] = ['v3', 'v4']
+
+/** The one place where the two kinds are taken for one. */
+function spokenTo(model: LoopModel): LanguageModelV3 {
+  if (typeof model !== 'object' || typeof model.doGenerate !== 'function') return refuse('model must be a language model of the AI SDK, for instance anthropic("…"), or a function that makes one.')
+  if (!versions.includes(model.specificationVersion)) return refuse(`model is of specification ${String(model.specificationVersion)}; Pawl speaks to those of ai 6 (v3) and ai 7 (v4). Take a provider package that goes with one of them.`)
+  return model as LanguageModelV3
 }
 
 function once<T>(make: () => T): () => T {
