@@ -11,15 +11,18 @@ test('a tool with a zod schema keeps its types, its words and its call, and gets
   const seen: unknown[] = []
   const weather = tool({
     description: 'Weather at a place.', inputSchema: z.object({ place: z.string() }), outputSchema: z.object({ degrees: z.number() }),
-    execute: async ({ place }, { toolCallId, abortSignal, experimental_context }) => {
-      seen.push(place, toolCallId, abortSignal?.aborted, (experimental_context as PawlToolContext).key)
+    execute: async ({ place }, options) => {
+      const { toolCallId, abortSignal } = options
+      // One of them is there in `ai` 6, the other in `ai` 7.
+      const { experimental_context: context6, context: context7 } = options as { experimental_context?: PawlToolContext; context?: PawlToolContext }
+      seen.push(place, toolCallId, abortSignal?.aborted, context6?.key, context7?.key)
       return { degrees: 21 }
     },
   })
   const taken = fromAiSdk(weather, handling)
   expect(taken).toMatchObject({ description: 'Weather at a place.', name: 'weather.read', effect: 'read' })
   expect((await taken.execute({ place: 'Bern' }, testContext('pawl-1'))).degrees).toBe(21)
-  expect(seen).toEqual(['Bern', 'pawl-1', false, 'pawl-1'])
+  expect(seen).toEqual(['Bern', 'pawl-1', false, 'pawl-1', 'pawl-1'])
   expect(taken.outputSchema.safeParse({ degrees: 'warm' }).success).toBe(false)
 })
 
@@ -61,6 +64,7 @@ test('a tool that streams gives its last part', async () => {
 
 test.for<[string, Parameters<typeof fromAiSdk>[0], RegExp]>([
   ['no execute', tool({ inputSchema: z.object({}), outputSchema: z.string() }) as never, /has no execute/],
+  ['a description made of what is not there yet', { ...tool({ inputSchema: z.object({}), execute: () => 1 }), description: () => 'words' } as never, /description is a function/],
   ['a needsApproval nobody would ask', tool({ inputSchema: z.object({}), needsApproval: () => true, execute: () => 1 }) as never, /needsApproval is a function/],
   ['a schema that is only promised', tool({ inputSchema: jsonSchema(Promise.resolve({ type: 'object' as const })), execute: () => 1 }) as never, /only promised/],
 ])('%s is refused at registration', ([, given, says]) => {

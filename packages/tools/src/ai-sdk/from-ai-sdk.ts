@@ -3,7 +3,7 @@
  * it. `needsApproval` is carried over where it is `true` and nothing else was said; a function of the SDK's would be asked by nobody.
  */
 import { PawlError } from '@pawl/core'
-import { asSchema, type Tool as AiTool, type ToolExecutionOptions } from 'ai'
+import { asSchema, type Tool as AiTool } from 'ai'
 import { z } from 'zod'
 import { defineTool, type ExecuteContext, type Tool, type ToolDefinition } from '../define-tool.ts'
 import { zodFromJsonSchema } from '../json-schema.ts'
@@ -19,28 +19,39 @@ export interface FromAiSdkOptions<I, R> extends Pick<ToolDefinition<I, R>, Given
   readonly outputSchema?: z.ZodType<R>
 }
 
-/** What the tool finds in `experimental_context`. */
+/** What the tool finds in `experimental_context` (`ai` 6) and in `context` (`ai` 7). */
 export type PawlToolContext = Pick<ExecuteContext, 'key' | 'guard' | 'fetch' | 'note' | 'attempt' | 'runId' | 'itemKey'>
+
+/** What either version gives a tool with a call. */
+interface AiCallOptions {
+  readonly toolCallId: string
+  readonly messages: readonly never[]
+  readonly abortSignal: AbortSignal
+  readonly experimental_context: PawlToolContext
+  readonly context: PawlToolContext
+}
 
 type Refuse = (sentence: string) => never
 
-/** Throws `BAD_TOOL` for a tool without `execute`, with a function as `needsApproval` and no `approval`, or with a schema that is only promised. */
+/** Throws `BAD_TOOL` for a tool without `execute`, with a function as `needsApproval` and no `approval`, with one as its description and no `description`, or with a schema that is only promised. */
 export function fromAiSdk<I, R>(tool: AiTool<I, R>, options: FromAiSdkOptions<I, R>): Tool<I, R> {
   const { outputSchema, description, ...handling } = options
   const refuse: Refuse = (sentence) => { throw new PawlError('BAD_TOOL', `Tool "${options.name}" (from the AI SDK): ${sentence}`, 'crash', { tool: options.name }) }
-  const execute = tool.execute?.bind(tool) as ((input: I, options: ToolExecutionOptions) => unknown) | undefined
+  const execute = tool.execute?.bind(tool) as ((input: I, options: AiCallOptions) => unknown) | undefined
   if (!execute) return refuse('it has no execute. What a provider or a browser carries out cannot be bracketed; give it an execute.')
   if (typeof tool.needsApproval === 'function' && options.approval === undefined) refuse('its needsApproval is a function, which nobody would ask here. Say in approval when a person is asked.')
+  const own: unknown = tool.description ?? ''
+  const told = description ?? (typeof own === 'string' ? own : refuse('its description is a function of a context that is not there before the call. Say description.'))
   return defineTool<I, R>({
     ...handling,
     ...(options.approval === undefined && tool.needsApproval === true ? { approval: 'always' as const } : {}),
-    description: description ?? tool.description ?? '',
+    description: told,
     inputSchema: zodOf<I>(tool.inputSchema, refuse),
     outputSchema: outputSchema ?? (tool.outputSchema === undefined ? (z.unknown() as z.ZodType<R>) : zodOf<R>(tool.outputSchema, refuse)),
     async execute(input, { signal, key, guard, fetch, note, attempt, runId, itemKey }) {
       const context: PawlToolContext = { key, guard, fetch, note, attempt, runId, itemKey }
       // The key stands where the model's call id would: it is the same on every send of this call.
-      return (await lastOf(execute(input, { toolCallId: key, messages: [], abortSignal: signal, experimental_context: context }))) as R
+      return (await lastOf(execute(input, { toolCallId: key, messages: [], abortSignal: signal, experimental_context: context, context }))) as R
     },
   })
 }
