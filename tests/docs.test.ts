@@ -97,6 +97,8 @@ test('what docs/http.md shows does what it says: over HTTP and, the same, on the
         paused.push((await pawl.startRun('greeting', { names: ['x'] }, { items: [{ key: 'x', payload: { name: 'x' } }], labels: { team: 'red' } })).id)
         await pawl.pause(paused[i] ?? '').catch(() => undefined)
       }
+      // Whichever came first, the pause or the end: from here on none of them changes by itself.
+      await expect.poll(async () => (await Promise.all(paused.map((id) => pawl.getRun(id)))).every((run) => run.paused || run.finishedAt !== null), { timeout: 30_000 }).toBe(true)
       const seen: string[] = []
       for await (const run of allRuns(pawl)) seen.push(run.id)
       expect(seen).toEqual([...paused.toReversed(), done?.id])
