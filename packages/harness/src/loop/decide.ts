@@ -33,7 +33,7 @@ async function askUntilAnswered(attempt: Attempt, loop: Loop, n: number, options
       } catch (error) {
         if (attempt.ending) return undefined
         const pauseMs = pauseAfter(loop, error, tries, begun.elapsedMs())
-        attempt.parts.log('warn', `the model did not answer turn ${n}, asked ${tries} times: ${recordError(error).message}`, attempt.place)
+        attempt.parts.log('warn', `the model did not answer turn ${n}, asked ${tries} times: ${inALog(error)}`, attempt.place)
         if (pauseMs > longestPauseMs && isRateLimit(error)) {
           attempt.park({ kind: 'sleep', delayMs: pauseMs })
           return undefined
@@ -49,7 +49,7 @@ async function askUntilAnswered(attempt: Attempt, loop: Loop, n: number, options
 
 async function askOnce(attempt: Attempt, loop: Loop, n: number, options: LanguageModelV3CallOptions): Promise<ModelAnswer> {
   const over = new AbortController()
-  const timer = setTimeout(() => over.abort(new Error(`no answer within ${loop.modelTimeoutMs} ms`)), Math.min(loop.modelTimeoutMs, 2 ** 31 - 1))
+  const timer = setTimeout(() => over.abort(new DOMException(`no answer within ${loop.modelTimeoutMs} ms`, 'TimeoutError')), Math.min(loop.modelTimeoutMs, 2 ** 31 - 1))
   const abortSignal = AbortSignal.any([attempt.signal, over.signal])
   // A model that does not listen to its signal must not hold the item.
   const aborted = new Promise<never>((_, reject) => {
@@ -99,6 +99,12 @@ function pauseAfter(loop: Loop, error: unknown, tries: number, elapsedMs: number
     throw new PawlError('MODEL_UNAVAILABLE', `${loop.modelVersion} did not answer for ${Math.round(elapsedMs / 1_000)} s, asked ${tries} times; last: ${message}`, 'fail', { model: loop.modelVersion }, { cause: error })
   }
   return pauseMs
+}
+
+/** Without what the provider wrote, which may quote the prompt or a part of the key. The item's error has all of it, for those who may look. */
+export function inALog(error: unknown): string {
+  if (APICallError.isInstance(error)) return error.statusCode === undefined ? 'no answer' : `it answered ${error.statusCode}`
+  return error instanceof PawlError ? error.code : error instanceof Error ? error.name : 'no error'
 }
 
 const isRateLimit = (error: unknown): boolean => APICallError.isInstance(error) && error.statusCode === 429

@@ -1,5 +1,8 @@
+import { APICallError } from '@ai-sdk/provider'
+import { PawlError } from '@pawl/core'
 import { expect, test } from 'vitest'
 import { costMicrosOf, findExceeded } from './budget.ts'
+import { inALog } from './decide.ts'
 import { decodeDecision, encodeDecision, readAnswer, refusedInARow, type ModelAnswer } from './decision.ts'
 import { checkLoop } from './options.ts'
 import { readStream, type TurnDelta } from './stream.ts'
@@ -49,6 +52,11 @@ test('a stream is the answer it would have been, told piece by piece; without it
   expect(told.flatMap((delta) => (delta.kind === 'text' ? [delta.text] : [])).join('')).toBe('one two three')
   const { model: cut } = thinkingModel(() => ({ text: 'half', finishReason: 'other' }))
   await expect(readStream((await cut.doStream({ prompt: [] })).stream, () => {})).rejects.toThrow(/ended before/)
+})
+
+test('a log says what kind of no the model gave, and nothing of what its provider wrote', () => {
+  const quoting = (statusCode?: number): APICallError => new APICallError({ message: 'Incorrect API key: sk-canary', url: 'http://model/?key=sk-canary', requestBodyValues: {}, ...(statusCode === undefined ? {} : { statusCode }) })
+  expect([quoting(401), quoting(), new TypeError('sk-canary'), new PawlError('MODEL_REFUSED', 'sk-canary', 'fail'), 'sk-canary'].map(inALog)).toEqual(['it answered 401', 'no answer', 'TypeError', 'MODEL_REFUSED', 'no error'])
 })
 
 test('options that cannot work are refused when the program starts, by name', () => {
