@@ -146,7 +146,7 @@ export const mutants = [
   {
     name: 'answered before the commit', breaks: 'a run was promised that does not exist',
     edits: [edit('packages/client/src/start-run.ts', 'const started = await write(parts.ledger, { ...run, digest }, items, options.tx)', "write(parts.ledger, { ...run, digest }, items, options.tx).catch(() => {})\n  const started: WholeStart = { outcome: 'created', runId: run.id, digest, duplicates: [] }")],
-    test: at('packages/client/src/client.test.ts', 'items given with the request are there in order'),
+    test: at('packages/client/src/client.test.ts', 'a run is promised only once the ledger has it'),
   },
   {
     name: 'compensation without epoch bump', breaks: 'the old holders of a compensated run are not fenced',

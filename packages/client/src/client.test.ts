@@ -26,6 +26,23 @@ const agents = [mailing, stock]
 
 describeClient('the direct client', async () => ({ client: createClient({ ledger, agents, actor: 'ann' }), ledger, actor: 'ann' }))
 
+test('a run is promised only once the ledger has it', async () => {
+  const held = new Client({ connectionString: database.url })
+  await held.connect()
+  try {
+    await held.query('begin')
+    await held.query('lock table pawl.runs in share mode')
+    let isPromised = false
+    const started = createClient({ ledger, agents }).startRun('stock', null, { items: [] }).finally(() => { isPromised = true })
+    await expect.poll(async () => (await held.query(`select 1 from pg_locks where relation = 'pawl.runs'::regclass and not granted`)).rowCount, { timeout: 10_000 }).toBe(1)
+    expect(isPromised).toBe(false)
+    await held.query('rollback')
+    expect(await createClient({ ledger, agents }).getRun((await started).id)).toMatchObject({ status: 'running' })
+  } finally {
+    await held.end()
+  }
+})
+
 describe('a start inside the caller’s own transaction', () => {
   test('is there when the caller commits, and never was when it rolls back', async () => {
     const client = createClient({ ledger, agents })
