@@ -16,7 +16,7 @@ const maxToolName = 64
 
 /**
  * A tool's name as every provider takes it: letters, digits, `_`, `-`, at most 64. Names that are so already stay as they are, but for those every object
- * has (`toString`, which a model may make up): @ai-sdk/anthropic 4 looks names up in a plain object and then leaves such a call out of its request.
+ * has (`toString`, which a model may make up): @ai-sdk/anthropic 3 looks names up in a plain object and then leaves such a call out of its request.
  */
 export function modelToolName(name: string): string {
   const plain = name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, maxToolName) || 'tool'

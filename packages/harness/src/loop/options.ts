@@ -76,8 +76,8 @@ const refuse = (sentence: string): never => { throw new PawlError('BAD_LOOP', `a
 /** Throws `BAD_LOOP`, naming the option and the way out. */
 export function checkLoop(options: LoopOptions): Loop {
   const { model, maxTurns = 30, contextTokens = 30_000, maxOutputTokens, temperature, providerOptions } = options
-  const given = typeof model === 'function' ? undefined : spokenTo(model)
-  const make = given === undefined ? once(() => spokenTo((model as () => LoopModel)())) : () => given
+  const make = once(() => spokenTo(typeof model === 'function' ? model() : model))
+  if (typeof model !== 'function') make()
   const modelVersion = options.modelVersion ?? (typeof model === 'function' ? refuse('a model that is made later has no id yet. Say modelVersion.') : model.modelId)
   if (typeof options.system !== 'string' || options.system.trim() === '') refuse('system must hold the instructions of the agent.')
   if (!Number.isInteger(maxTurns) || maxTurns < 1) refuse('maxTurns must be a whole number from 1.')
