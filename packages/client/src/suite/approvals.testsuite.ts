@@ -12,12 +12,12 @@ export function testApprovals(opening: Opening): void {
     beforeAll(() => { ({ client, ledger, actor } = opening()) })
 
     /** An item that waits for a yes to each of these calls. */
-    async function wanting(keys: readonly string[], policy?: { approval: { notByRequester: boolean } }): Promise<{ runId: string; seq: number; calls: { actionId: number; digest: string }[] }> {
+    async function wanting(keys: readonly string[], policy?: { approval: { notByRequester: boolean } }, args = '{"amount":5810142810638157171,"to":"ann"}'): Promise<{ runId: string; seq: number; calls: { actionId: number; digest: string }[] }> {
       const by = await claimed(opening(), policy)
       const { runId, seq } = by
       const approvals: number[] = []
       for (const key of keys) {
-        const call = { key, tool: 'pay', toolVersion: '2', effect: 'non-idempotent', args: '{"amount":5810142810638157171,"to":"ann"}', argsDigest: `args of ${key}`, undo: null, undoes: null, turn: null, timeoutMs: 1, settleMs: 1, keyWindowMs: null }
+        const call = { key, tool: 'pay', toolVersion: '2', effect: 'non-idempotent', args, argsDigest: `args of ${key}`, undo: null, undoes: null, turn: null, timeoutMs: 1, settleMs: 1, keyWindowMs: null }
         approvals.push((await requestApproval(ledger, by, call, { digest: `shown ${key}`, irreversible: true, expiresMs: 60_000 })).approval?.id ?? -1)
       }
       expect(await blockItem(ledger, by, 'approval', { approvals })).toBe('blocked')
@@ -35,6 +35,13 @@ export function testApprovals(opening: Opening): void {
       expect((await client.getItem(runId, seq)).status).toBe('pending')
       expect((await client.inbox({ runId })).entries).toEqual([])
       expect((await client.listEvents(runId)).find((event) => event.kind === 'approval.approved')).toMatchObject({ actor, itemSeq: seq, data: { action: call!.actionId, note: 'fine' } })
+    })
+
+    test('arguments that lists leave out for their size are whole in the inbox: nobody says yes to what was not shown', async () => {
+      const text = JSON.stringify({ body: 'z'.repeat(200_000) })
+      const { runId, seq } = await wanting(['k'], undefined, text)
+      expect((await client.inbox({ runId })).entries).toMatchObject([{ approval: { argsText: text, args: { body: 'z'.repeat(200_000) } } }])
+      expect((await client.listActions(runId, { itemSeq: seq })).entries).toMatchObject([{ args: { $pawl: 'omitted', bytes: text.length } }])
     })
 
     test('a call is decided once: of 20 at the same time one decides, and every loser is told who was first and when (case 70)', async () => {

@@ -1,8 +1,9 @@
 import { newId } from '@pawl/core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { actionNow, claim, completionOf, finishOne, flushOne, itemNow, openStage, runOf, started, type Claimed, type Session, type Stage } from '../stage.testsuite.ts'
 import { advanceRun } from './dispatch.ts'
 import { addItems, blockItem, wakeItems } from './items.ts'
+import { setBudget } from './runs.ts'
 import { answerDoubt, rearmAction, settleAction } from './settle.ts'
 
 let stage: Stage
@@ -70,6 +71,59 @@ test('of 40 real races between parking and answering none leaves an item asleep 
     await wakeItems(stage.ledger, by.runId)
     expect((await itemNow(stage, by)).status).toBe('pending')
   }
+})
+
+describe('a budget that is raised', () => {
+  const usedUp = { scope: 'run', what: 'turns', limit: 5, used: 5 }
+  const parkFor = (s: Session, by: Claimed) => s.query<{ block_item: string | null }>(`select pawl.block_item($1, 1, $2, 'budget', $3)`, [by.runId, by.epoch, JSON.stringify(usedUp)])
+  const raise = (s: Session, runId: string, budget: object | null, itemBudget: object | null = null) =>
+    s.query<{ outcome: string }>('select outcome from pawl.set_budget($1, $2::text::jsonb, $3::text::jsonb, $4, null)', [runId, budget && JSON.stringify(budget), itemBudget && JSON.stringify(itemBudget), 'ann'])
+
+  test('while an item parks for it waits for nobody, and the next sweep wakes the item', async () => {
+    const by = await claim(stage, await runOf(stage, 1), 1)
+    const worker = stage.session()
+    await worker.query('begin')
+    expect(await parkFor(worker, by)).toEqual([{ block_item: 'blocked' }])
+    expect(await setBudget(stage.ledger, by.runId, { budget: { turns: 9 }, itemBudget: null }, { actor: 'ann' })).toMatchObject({ outcome: 'set' })
+    await worker.query('commit')
+    expect(await itemNow(stage, by)).toMatchObject({ status: 'blocked', blocked_reason: 'budget' })
+    expect(await wakeItems(stage.ledger, null)).toEqual([by.runId])
+    expect(await itemNow(stage, by)).toMatchObject({ status: 'pending', blocked_reason: null })
+  })
+
+  test('and not yet committed when an item parks for it, is found by the next sweep', async () => {
+    const by = await claim(stage, await runOf(stage, 1), 1)
+    const person = stage.session()
+    await person.query('begin')
+    await raise(person, by.runId, { turns: 9 })
+    // The limit that still holds: what is not committed may yet be taken back.
+    expect(await parkFor(stage.session(), by)).toEqual([{ block_item: 'blocked' }])
+    expect(await wakeItems(stage.ledger, null)).toEqual([])
+    await person.query('commit')
+    expect(await wakeItems(stage.ledger, null)).toEqual([by.runId])
+  })
+
+  test('by two people at once is raised by both: none overwrites what the other named', async () => {
+    const runId = await runOf(stage, 1)
+    const [ann, bob] = [stage.session(), stage.session('raises-after')]
+    await ann.query('begin')
+    await raise(ann, runId, { turns: 9 }, { tokens: 100 })
+    const raised = raise(bob, runId, { tokens: 500 }, { tokens: 200 })
+    await stage.waits('raises-after')
+    await ann.query('commit')
+    await raised
+    expect(await stage.value('select policy from pawl.runs where id = $1', [runId])).toMatchObject({ budget: { turns: 9, tokens: 500 }, itemBudget: { tokens: 200 } })
+  })
+
+  test('of 20 real races between parking and raising none leaves an item asleep', async () => {
+    const person = stage.session()
+    for (let n = 0; n < 20; n++) {
+      const by = await claim(stage, await runOf(stage, 1), 1)
+      await Promise.all([blockItem(stage.ledger, by, 'budget', usedUp), raise(person, by.runId, { turns: 9 })])
+      await wakeItems(stage.ledger, by.runId)
+      expect((await itemNow(stage, by)).status).toBe('pending')
+    }
+  })
 })
 
 test('blocking is fenced, spends no crash budget, and its lost answer reads as fenced without harm', async () => {

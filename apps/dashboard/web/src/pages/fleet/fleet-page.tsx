@@ -73,7 +73,8 @@ function Workers({ workers }: Pick<Fleet, 'workers'>) {
   return (
     <section aria-label="Workers">
       <Title order={2} mb={6}>Workers</Title>
-      {workers.length === 0 ? <Empty sentence="Nobody works. Start a worker:" command="npx pawl worker" /> : (
+      {workers.every(({ isLive, serves }) => !isLive || serves.length === 0) && <Empty sentence="Nobody works. Start a worker:" command="npx pawl worker" />}
+      {workers.length > 0 && (
         <table className="rows">
           <thead><tr><th>Worker</th><th>Host</th><th>Started</th><th>Seen</th><th className="wide">Serves</th><th>Items</th><th>Build</th></tr></thead>
           <tbody>{workers.map((worker) => (
@@ -82,7 +83,7 @@ function Workers({ workers }: Pick<Fleet, 'workers'>) {
               <td data-name="Host"><Visible text={worker.host} />, pid {worker.pid}</td>
               <td data-name="Started"><When at={worker.startedAt} /></td>
               <td data-name="Seen"><When at={worker.seenAt} /></td>
-              <td data-name="Serves" className="wide">{worker.serves.length === 0 ? <Text span size="sm" c="dimmed">nothing</Text> : worker.serves.map((name) => <span key={name} className="label"><Visible text={name} /></span>)}</td>
+              <td data-name="Serves" className="wide">{worker.serves.length === 0 ? <Text span size="sm" c="dimmed">no items: a producer, it splits runs</Text> : worker.serves.map((name) => <span key={name} className="label"><Visible text={name} /></span>)}</td>
               <td data-name="Items" className="nums">{number(worker.leases)}</td>
               <td data-name="Build"><code>{worker.build.slice(0, 10)}</code></td>
             </tr>
