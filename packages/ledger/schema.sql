@@ -312,15 +312,15 @@ function pawl.note_loss(p_since text, p_why text, p_lost jsonb) returns boolean 
 function pawl.open_split_stream(p_run uuid, p_seq integer, p_epoch integer) returns integer language plpgsql volatile;
 function pawl.open_stream(p_run uuid, p_alive_ms integer) returns integer language plpgsql volatile;
 function pawl.owner_let_go(p_run uuid, p_seq integer) returns boolean language sql volatile;
-function pawl.pause_run(p_run uuid, p_actor text) returns TABLE(outcome text, status text) language plpgsql volatile;
+function pawl.pause_run(p_run uuid, p_actor text, p_reason text DEFAULT NULL::text) returns TABLE(outcome text, status text) language plpgsql volatile;
 function pawl.prune_hold(r pawl.runs, p_give_up text[]) returns text[] language plpgsql volatile;
 function pawl.prune_run(p_run uuid, p_age_ms bigint, p_give_up text[], p_actor text) returns TABLE(outcome text, holds text[]) language plpgsql volatile;
 function pawl.rearm_action(p_run uuid, p_seq integer, p_epoch integer, p_key text, p_token uuid, p_tool_version text, p_margin_ms integer, p_timeout_ms integer, p_settle_ms integer, p_turn integer) returns TABLE(outcome text, action json, timeline text) language plpgsql volatile;
 function pawl.reason_holds(p_run uuid, p_seq integer, p_reason text, p_detail text) returns boolean language plpgsql volatile;
-function pawl.release_item(p_run uuid, p_seq integer, p_verb text, p_new_calls boolean, p_actor text, p_note text) returns TABLE(outcome text, status text, reason text) language plpgsql volatile;
+function pawl.release_item(p_run uuid, p_seq integer, p_verb text, p_new_calls boolean, p_actor text, p_note text, p_attempts integer DEFAULT NULL::integer, p_reason text DEFAULT NULL::text) returns TABLE(outcome text, status text, reason text) language plpgsql volatile;
 function pawl.repin_run(p_run uuid, p_expected text, p_version text, p_model text, p_prompt text, p_lock text, p_tools jsonb, p_actor text, p_reason text) returns TABLE(outcome text, status text, version text, moved integer) language plpgsql volatile;
 function pawl.request_approval(p_run uuid, p_seq integer, p_epoch integer, p_call json, p_digest text, p_irreversible boolean, p_expires_ms double precision) returns TABLE(outcome text, action json, approval json) language plpgsql volatile;
-function pawl.resume_run(p_run uuid, p_actor text) returns TABLE(outcome text, status text, reopened integer) language plpgsql volatile;
+function pawl.resume_run(p_run uuid, p_actor text, p_reason text DEFAULT NULL::text) returns TABLE(outcome text, status text, reopened integer) language plpgsql volatile;
 function pawl.row_origin(p_xid xid) returns text language plpgsql volatile;
 function pawl.seal_run(p_run uuid, p_stream integer, p_digest text) returns TABLE(outcome text, total integer) language plpgsql volatile;
 function pawl.set_budget(p_run uuid, p_budget jsonb, p_item_budget jsonb, p_actor text, p_note text) returns TABLE(outcome text, status text) language plpgsql volatile;

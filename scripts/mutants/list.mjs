@@ -37,6 +37,21 @@ export const mutants = [
     test: at(`${ledger}/verbs/settle.test.ts`, 'a send that was never made is told'),
   },
   {
+    name: 'a second finalizer for one that never closed', breaks: 'what a finalizer sent before it failed is sent again after a resume',
+    edits: [edit(`${sql}/advance-run.sql`, "if last.status in ('failed', 'cancelled') then", "if last.status = 'none' then")],
+    test: at(`${harness}/resumed-finalizer.test.ts`, 'failed after a call of its own goes on'),
+  },
+  {
+    name: 'a resume that leaves a finalizer’s calls unsettled', breaks: 'an item that needs a key of theirs waits for ever',
+    edits: [edit(`${sql}/resume-run.sql`, "a.run_id = p_run and a.status in ('started', 'in_doubt')) then", "a.run_id = p_run and a.status = 'none') then")],
+    test: at(`${harness}/resumed-finalizer.test.ts`, 'was cancelled with a key under way'),
+  },
+  {
+    name: 'a release of whatever is blocked now', breaks: 'an answer about one undo gives up another, which nobody was shown',
+    edits: [edit(`${sql}/release-item.sql`, 'if it.attempts <> p_attempts or', 'if'), edit(`${sql}/release-item.sql`, 'coalesce(p_reason, it.blocked_reason)', 'it.blocked_reason')],
+    test: at('packages/client/src/client.test.ts', 'an answer about a blocked item is about what was shown'),
+  },
+  {
     name: 'a prune of a ledger in question', breaks: 'the rows a person has to compare with the receivers after a failover are gone',
     edits: [edit(`${sql}/prune-run.sql`, 'if not (select pawl.history_is_known(l) from pawl.ledger l) then', 'if false then')],
     test: at(`${ledger}/verbs/prune.test.ts`, 'a ledger that comes into question after it was looked at keeps the run'),

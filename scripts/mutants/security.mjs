@@ -113,5 +113,6 @@ export const securityMutants = [
   guard('any token for others', 'whoever has a token acts in another’s name', [`${producer}/tokens.ts`, "if (!caller.scopes.has('delegate')) {", 'if (Date.now() < 0) {'], 'actors', 'a name in the request is not the actor'),
   guard('any name for an actor', 'events hold whatever a request says', [`${producer}/tokens.ts`, 'if (!actorPattern.test(actor)) throw', "if (actor === '') throw"], 'actors', 'is taken at its word only with the scope to delegate'),
   guard('the browser’s word for who asks', 'a page says who cancelled a run', [`${dashboard}/serve/api-routes.ts`, "headers.set('pawl-actor', c.get('session').name)", "headers.set('pawl-actor', c.req.header('pawl-actor') ?? c.get('session').name)"], 'actors', 'a verb is recorded with the person’s name'),
+  guard('the dashboard for whoever retries on the board', 'nobody can say who sent a run round again', [`${dashboard}/index.ts`, "headers: { 'pawl-actor': person }", "headers: person === '' ? {} : {}"], 'retries', 'work that failed goes on'),
   guard('nobody named', 'nobody can say who cancelled a run', [`${producer}/route.ts`, 'actor: caller.name', "actor: 'client'"], 'actors', 'leaves an event with the token’s name'),
 ]

@@ -13,11 +13,11 @@ const lastOf = async (runId: string): Promise<number> => (await eventsOf(runId))
 
 describe('by token', () => {
   test('every verb on a run leaves an event with the token’s name', async () => {
-    for (const verb of ['pause', 'resume', 'cancel', 'compensate']) {
+    for (const [verb, body] of [['pause', {}], ['resume', {}], ['cancel', {}], ['compensate', {}], ['budget', { run: { turns: 3 } }]] as const) {
       const runId = await newRun()
       if (verb === 'resume') await site.direct.cancel(runId)
       const before = await lastOf(runId)
-      expect([verb, (await ask(site, site.tokens.operate, 'POST', `/v1/runs/${runId}/${verb}`, {})).status]).toEqual([verb, 200])
+      expect([verb, (await ask(site, site.tokens.operate, 'POST', `/v1/runs/${runId}/${verb}`, body)).status]).toEqual([verb, 200])
       expect([verb, await actorsSince(runId, before)]).toEqual([verb, expect.arrayContaining(['operator'])])
     }
   })

@@ -69,5 +69,5 @@ test('work that failed goes on, and the call it had made is replayed from the re
   expect(await retry(2)).toBe(204)
   await until('the failed item is done', async () => (await site.direct.getItem(runId, 2)).status === 'done', 90_000)
   expect([times('good'), times('bad')]).toEqual([1, 1])
-  expect(JSON.stringify(await site.direct.listEvents(runId, { limit: 1_000 }))).toContain('run.resumed')
+  expect((await site.direct.listEvents(runId, { limit: 1_000 })).filter(({ kind }) => kind === 'run.resumed')).toMatchObject([{ actor: 'olga', data: { reason: 'retry on the board' } }])
 })

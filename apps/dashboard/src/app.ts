@@ -19,7 +19,8 @@ import { webRoutes } from './serve/web-routes.ts'
 import { problemOf } from './problems.ts'
 
 export interface AppParts {
-  readonly pawl: PawlClient
+  /** What a person does through it is recorded as theirs. */
+  readonly pawlOf: (person: string) => PawlClient
   readonly boards: Boards
   readonly ledgerId: string
   readonly rules: SessionRules
@@ -37,7 +38,7 @@ export interface AppParts {
 const mostBytes = 2_000_000
 
 export function createApp(parts: AppParts): Hono<PageEnv> {
-  const { pawl, boards, ledgerId, rules, link, place, host, log } = parts
+  const { pawlOf, boards, ledgerId, rules, link, place, host, log } = parts
   const { base } = place
   const app = new Hono<PageEnv>()
 
@@ -60,7 +61,7 @@ export function createApp(parts: AppParts): Hono<PageEnv> {
   app.use(checkCsrf())
   app.route('/', login)
   app.get('/queues', (c) => c.redirect(`${base}/queues/`, 302))
-  app.route('/queues', boardRoutes({ boards, pawl, ledgerId, base, log }))
+  app.route('/queues', boardRoutes({ boards, pawlOf, ledgerId, base, log }))
   app.route('/api', apiRoutes({ producerUrl: parts.producer.url, token: parts.producer.token, log, closing: parts.closing }))
   app.route('/', webRoutes({ base, version: parts.version }))
   app.notFound(() => { throw new PawlError('NOT_FOUND', `There is no such page. Begin at ${base}/.`) })

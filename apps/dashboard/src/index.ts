@@ -44,7 +44,7 @@ export async function startDashboard(variables: NodeJS.ProcessEnv, options: Dash
   const { queue, ledgerId } = await connect(env, log)
   const place = placeOf(env.PAWL_DASHBOARD_URL)
   const boards = await openBoards({ queue, base: place.base, log })
-  const pawl = createClient({ url: env.PAWL_PRODUCER_URL, token: env.PAWL_PRODUCER_TOKEN, timeoutMs: 15_000 })
+  const pawlOf = (person: string) => createClient({ url: env.PAWL_PRODUCER_URL, token: env.PAWL_PRODUCER_TOKEN, timeoutMs: 15_000, headers: { 'pawl-actor': person } })
   const server = createAdaptorServer({ fetch: (request, bindings) => app.fetch(withoutBase(request, place.base), bindings), serverOptions: { requestTimeout: 30_000, headersTimeout: 10_000, connectionsCheckingInterval: 1_000 } }) as Server
   const closing = new AbortController()
   const close = async (): Promise<void> => {
@@ -63,7 +63,7 @@ export async function startDashboard(variables: NodeJS.ProcessEnv, options: Dash
   const url = `http://${env.PAWL_HOST.includes(':') ? `[${env.PAWL_HOST}]` : env.PAWL_HOST}:${port}`
   const link = env.PAWL_DASHBOARD_USERS.length > 0 ? undefined : new OneTimeLink(`${place.origin ?? url}${place.base}/login`, options.printLink ?? printOnTerminal)
   const app = createApp({
-    pawl, boards, ledgerId, link, place, host: env.PAWL_HOST, log, version, closing: closing.signal,
+    pawlOf, boards, ledgerId, link, place, host: env.PAWL_HOST, log, version, closing: closing.signal,
     producer: { url: env.PAWL_PRODUCER_URL, token: env.PAWL_PRODUCER_TOKEN },
     rules: { seal: createSeal(env.PAWL_SESSION_SECRET ?? randomBytes(32).toString('hex')), users: env.PAWL_DASHBOARD_USERS, ended: new EndedSessions(), isSecure: place.isSecure, cookieName: `pawl_${port}` },
     metrics: makeMetrics(env.PAWL_METRICS_TOKEN),

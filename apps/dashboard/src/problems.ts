@@ -14,7 +14,7 @@ export interface Problem {
 const known: Readonly<Record<string, readonly [ContentfulStatusCode, string]>> = {
   NOT_FOUND: [404, 'Not found'], FORBIDDEN: [403, 'Not allowed'], FOREIGN_ORIGIN: [403, 'Refused'], FOREIGN_HOST: [403, 'Refused'], STALE_FORM: [403, 'Refused'],
   BAD_REQUEST: [400, 'Not understood'], METHOD_NOT_ALLOWED: [405, 'Not allowed'], PAGES_NOT_BUILT: [503, 'The pages are not built'], TOO_BIG: [413, 'Too big'], PRODUCER_UNREACHABLE: [503, 'The producer does not answer'],
-  WRONG_STATE: [409, 'Not possible now'], DOUBT_CHANGED: [409, 'It changed meanwhile'], QUESTION_ANSWERED: [409, 'Answered already'], BAD_ANSWER: [422, 'The answer does not fit'], TOO_EARLY: [409, 'Too early'], EVIDENCE_SAYS_APPLIED: [409, 'It is known to have happened'], RUN_CHANGED: [409, 'It changed meanwhile'],
+  WRONG_STATE: [409, 'Not possible now'], DOUBT_CHANGED: [409, 'It changed meanwhile'], BLOCK_CHANGED: [409, 'It changed meanwhile'], QUESTION_ANSWERED: [409, 'Answered already'], BAD_ANSWER: [422, 'The answer does not fit'], TOO_EARLY: [409, 'Too early'], EVIDENCE_SAYS_APPLIED: [409, 'It is known to have happened'], RUN_CHANGED: [409, 'It changed meanwhile'],
 }
 
 export function problemOf(error: unknown, log: Logger): Problem {

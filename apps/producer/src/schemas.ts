@@ -1,6 +1,6 @@
 /** What requests may hold; strict, so that a misspelt member is named and not ignored. */
 import { budgetFields, bulkVerbs, doubtAnswers } from '@pawl/client'
-import { FAILURE_POLICIES, RUN_STATUSES } from '@pawl/core'
+import { BLOCKED_REASONS, FAILURE_POLICIES, RUN_STATUSES } from '@pawl/core'
 import { z } from 'zod'
 
 export const startFields = {
@@ -26,7 +26,9 @@ export const answerBody = z.strictObject({ answer: z.unknown(), note: z.string()
 const shownCalls = z.array(z.strictObject({ actionId: z.number().int(), digest: z.string().max(200) })).max(1_000).optional()
 export const decisionsBody = z.strictObject({ approve: shownCalls, reject: shownCalls, note: z.string().max(2_000).optional() })
 export const decisionBody = z.strictObject({ digest: z.string().max(200), note: z.string().max(2_000).optional() })
-export const releaseBody = z.strictObject({ note: z.string().max(2_000).optional(), newCalls: z.boolean().optional() })
+export const releaseBody = z.strictObject({
+  note: z.string().max(2_000).optional(), newCalls: z.boolean().optional(), shown: z.strictObject({ attempts: z.number().int().min(0), reason: z.enum(BLOCKED_REASONS) }).optional(),
+})
 
 const moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text))
 const status = z.enum(RUN_STATUSES)

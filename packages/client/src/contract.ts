@@ -1,6 +1,6 @@
 /** `PawlClient`: what a calling service needs, the same against the ledger and over HTTP. Both pass `client.testsuite.ts`. */
 import type { ActionStatus, BlockedReason, ItemKind, ItemStatus, RunStatus } from '@pawl/core'
-import type { BudgetLimits, BulkVerb, OpenTransaction } from '@pawl/ledger'
+import type { BudgetLimits, BulkVerb, OpenTransaction, ShownBlock } from '@pawl/ledger'
 import type { AgentContract } from './agents.ts'
 import type { BudgetRequest } from './set-budget.ts'
 import type { Action, ApprovalDecision, BriefView, InboxItem, Item, Preview, Question, RepinAnswer, RepinPreview, Run, RunEvent, StartedRun, VerbAnswer } from './wire.ts'
@@ -120,6 +120,12 @@ export interface VerbOptions {
   readonly reason?: string | undefined
 }
 
+export interface ReleaseOptions {
+  readonly note?: string | undefined
+  readonly newCalls?: boolean | undefined
+  readonly shown?: ShownBlock | undefined
+}
+
 export interface BriefRequest {
   /** Of the prompt. Default: what the agent's loop was given, else 30,000. */
   readonly tokens?: number | undefined
@@ -190,7 +196,8 @@ export interface PawlClient {
   listEvents(runId: string, filter?: { after?: number | undefined; limit?: number | undefined }): Promise<readonly RunEvent[]>
   /** Yields at every change. Ends when the run has ended, or when only items that wait for a person are left. */
   watch(runId: string, options?: { everyMs?: number | undefined; signal?: AbortSignal | undefined }): AsyncIterable<Progress>
-  pause(runId: string): Promise<VerbAnswer>
+  /** Nothing new is begun; calls under way run to their end. A `reason`, here and below, is kept with the event. */
+  pause(runId: string, options?: Pick<VerbOptions, 'reason'>): Promise<VerbAnswer>
   /** Unpauses; sends the failed and cancelled items of an ended run round again. Never repeats what is committed. */
   resume(runId: string, options?: VerbOptions): Promise<VerbAnswer | Preview>
   cancel(runId: string, options?: VerbOptions): Promise<VerbAnswer | Preview>
@@ -225,8 +232,11 @@ export interface PawlClient {
   reject(runId: string, calls: readonly ShownCall[], options?: { note?: string | undefined }): Promise<readonly ApprovalDecision[]>
   /** Yes to some and no to others at once. A call in both refuses the whole (`BAD_DECISION`). */
   decideApprovals(runId: string, decisions: ApprovalDecisions): Promise<readonly ApprovalDecision[]>
-  /** A person lets one blocked item go on, or ends it. `newCalls`: what a diverged item asks for now are new calls. */
-  releaseItem(runId: string, seq: number, verb: 'resume' | 'fail', options?: { note?: string | undefined; newCalls?: boolean | undefined }): Promise<Item>
+  /**
+   * A person lets one blocked item go on, or ends it. `newCalls`: what a diverged item asks for now are new calls. `shown`: what the inbox showed of it;
+   * an item that went on meanwhile, and is blocked anew, is left alone (`BLOCK_CHANGED`).
+   */
+  releaseItem(runId: string, seq: number, verb: 'resume' | 'fail', options?: ReleaseOptions): Promise<Item>
   /** Workers, queues, what waits, and where ledger and queue differ; of the whole ledger, whatever the namespace. */
   fleet(): Promise<Fleet>
   /** The agents this client (over HTTP: the producer) was given, with their tools. */

@@ -112,7 +112,7 @@ export function createDirectClient(options: DirectOptions): PawlClient {
     },
     watch: (runId, given) => watchRun(() => readRun(runId), given),
     setBudget: (runId, request) => setBudget(parts, runId, request),
-    pause: (runId) => pause(parts, runId),
+    pause: (runId, options = {}) => pause(parts, runId, options),
     resume: (runId, given = {}) => resume(parts, runId, given),
     cancel: (runId, given = {}) => cancel(parts, runId, given),
     compensate: (runId, given = {}) => compensate(parts, runId, given),

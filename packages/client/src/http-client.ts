@@ -66,7 +66,7 @@ export function createHttpClient(options: HttpOptions): PawlClient {
     listActions: (runId, filter) => ask(pageSchema(actionSchema), 'GET', `${run(runId)}/actions`, { query: filter }),
     listEvents: async (runId, filter) => (await ask(z.object({ entries: z.array(eventSchema) }), 'GET', `${run(runId)}/events`, { query: filter })).entries,
     watch: (runId, given) => watchRun(() => getRun(runId), given),
-    pause: (runId) => ask(verbAnswerSchema, 'POST', `${run(runId)}/pause`, { body: {} }),
+    pause: (runId, options = {}) => ask(verbAnswerSchema, 'POST', `${run(runId)}/pause`, { body: options.reason === undefined ? {} : { reason: options.reason } }),
     resume: (runId, given) => verb('resume', runId, given),
     cancel: (runId, given) => verb('cancel', runId, given),
     compensate: (runId, given) => verb('compensate', runId, given),

@@ -1,6 +1,6 @@
 export type { AgentContract, AnyAgentContract } from './agents.ts'
 export type {
-  ApprovalDecisions, BriefRequest, BulkRequest, DoubtSettlement, ItemSeed, Page, PageOptions, PawlClient, Progress, QueueLoad, RepinOptions, RunPolicyRequest, RunsFilter, ShownCall, StartOptions, StreamHeader, VerbOptions,
+  ApprovalDecisions, BriefRequest, BulkRequest, DoubtSettlement, ItemSeed, Page, PageOptions, PawlClient, Progress, QueueLoad, ReleaseOptions, RepinOptions, RunPolicyRequest, RunsFilter, ShownCall, StartOptions, StreamHeader, VerbOptions,
 } from './contract.ts'
 export { mustHold } from './approval-verbs.ts'
 export { carryOutBulks } from './bulk.ts'

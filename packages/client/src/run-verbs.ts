@@ -14,15 +14,16 @@ export const waysOut: Readonly<Record<'pause' | PreviewVerb, string>> = {
   compensate: 'Only a run whose items are known and that is not compensated already can be compensated; cancel stops one that is still splitting.',
 }
 
-export async function pause(parts: Parts, runId: string): Promise<VerbAnswer> {
+export async function pause(parts: Parts, runId: string, options: Pick<VerbOptions, 'reason'>): Promise<VerbAnswer> {
   await requireRun(parts, runId)
-  return { dryRun: false, runId, status: told('pause', runId, await pauseRun(parts.ledger, runId, parts.actor)) }
+  return { dryRun: false, runId, status: told('pause', runId, await pauseRun(parts.ledger, runId, parts.actor, checkReason(options.reason, 'reason'))) }
 }
 
 export async function resume(parts: Parts, runId: string, options: VerbOptions): Promise<VerbAnswer | Preview> {
   await requireRun(parts, runId)
+  const reason = checkReason(options.reason, 'reason')
   if (options.dryRun) return await preview(parts, 'resume', runId)
-  const answer = await resumeRun(parts.ledger, runId, parts.actor)
+  const answer = await resumeRun(parts.ledger, runId, parts.actor, reason)
   const status = told('resume', runId, answer)
   await parts.ring(runId)
   return { dryRun: false, runId, status, reopened: answer.reopened }

@@ -1,8 +1,8 @@
 /** A person's word: about an action in doubt, or about a blocked item. */
 import { decode, encode, limits, PawlError } from '@pawl/core'
-import { answerDoubt, getAction, getItem, getRun, releaseItem as release, wakeItems, type ActionView } from '@pawl/ledger'
+import { answerDoubt, getAction, getItem, getRun, releaseItem as release, wakeItems, type ActionView, type ItemView, type ShownBlock } from '@pawl/ledger'
 import type { AnyTool } from '@pawl/tools'
-import type { DoubtSettlement } from './contract.ts'
+import type { DoubtSettlement, ReleaseOptions } from './contract.ts'
 import { actionOf, itemOf } from './from-ledger.ts'
 import { checkReason, requireRun, unknownItem, unknownRun, type Parts } from './parts.ts'
 import { toolsOf } from './run-verbs.ts'
@@ -64,12 +64,13 @@ function refuse(outcome: 'answered' | 'missing' | 'changed' | 'too_early' | 'evi
 
 const unknownAction = (runId: string, actionId: number): PawlError => new PawlError('NOT_FOUND', `Run ${runId} has no action ${actionId}.`, 'tell')
 
-export async function releaseItem(parts: Parts, runId: string, seq: number, verb: 'resume' | 'fail', options: { note?: string | undefined; newCalls?: boolean | undefined }): Promise<Item> {
+export async function releaseItem(parts: Parts, runId: string, seq: number, verb: 'resume' | 'fail', options: ReleaseOptions): Promise<Item> {
   await requireRun(parts, runId)
   const note = checkReason(options.note, 'note')
   if ((await getItem(parts.ledger, runId, seq)) === undefined) throw unknownItem(runId, seq)
-  const { outcome, status, reason } = await release(parts.ledger, runId, seq, verb, { actor: parts.actor, note, newCalls: options.newCalls ?? false })
+  const { outcome, status, reason } = await release(parts.ledger, runId, seq, verb, { actor: parts.actor, note, newCalls: options.newCalls ?? false, shown: options.shown })
   if (outcome === 'missing') throw unknownItem(runId, seq)
+  if (outcome === 'changed') throw blockChanged(runId, seq, options.shown, await getItem(parts.ledger, runId, seq))
   if (outcome === 'wrong_state') {
     const wayOut = reason === 'in_doubt' ? 'Settle its action in doubt first.' : status === 'blocked' ? `It cannot be answered with "${verb}" while it waits for ${reason} or has unsettled calls.` : 'Only a blocked item can be released; resume the run to send failed items round again.'
     throw new PawlError('WRONG_STATE', `Item ${seq} of run ${runId} is ${status}${reason === null ? '' : ` (${reason})`}. ${wayOut}`, 'tell', { runId, seq, state: status, reason })
@@ -78,4 +79,10 @@ export async function releaseItem(parts: Parts, runId: string, seq: number, verb
   const after = await getItem(parts.ledger, runId, seq)
   if (after === undefined) throw unknownItem(runId, seq)
   return itemOf(after)
+}
+
+function blockChanged(runId: string, seq: number, shown: ShownBlock | undefined, now: ItemView | undefined): PawlError {
+  const is = now?.status === 'blocked' ? `blocked (${now.blockedReason ?? 'unknown'}) since attempt ${now.attempts}` : `${now?.status.replaceAll('_', ' ') ?? 'gone'}`
+  return new PawlError('BLOCK_CHANGED', `Item ${seq} of run ${runId} is ${is}; the answer was about "${shown?.reason}" of attempt ${shown?.attempts}. Nothing was done. Look at it again and answer what holds now.`, 'tell',
+    { runId, seq, state: now?.status ?? null, reason: now?.blockedReason ?? null, attempts: now?.attempts ?? null })
 }

@@ -1,14 +1,15 @@
 -- prune_hold: why an ended run has to stay, worst first; empty: nothing needs its rows any more. What p_give_up names (undo, resume, residue) is no reason.
--- open: it has not ended, or an item of it is live (one that settles a call after the end) · unsettled: nobody knows yet what became of a call
--- person: an approval or a question is open · key: a receiver still remembers a key of its · undo: it can still be compensated
+-- open: it has not ended, or an item of it is live (one that settles a call after the end) · unsettled: nobody knows yet what became of a call, or it is kept for
+-- a run that can still go on · person: an approval is open (a question of an item that has ended is nobody's) · key: a receiver still remembers a key of its · undo: it can still be compensated
 -- resume: it can still go on · residue: it is the only record of what stands without an undo, or was given up.
 create or replace function pawl.prune_hold(r pawl.runs, p_give_up text[]) returns text[] language plpgsql as $$
 declare why text[] := '{}';
 begin
   if r.status in ('splitting', 'running', 'finalizing', 'compensating') or r.finished_at is null
     or exists (select 1 from pawl.items i where i.run_id = r.id and i.status in ('pending', 'in_progress', 'blocked')) then why := why || 'open'::text; end if;
-  if exists (select 1 from pawl.actions a where a.run_id = r.id and (a.status in ('started', 'in_doubt', 'awaiting_approval', 'staged') or (a.status = 'failed' and a.applied_evidence is not null))) then why := why || 'unsettled'::text; end if;
-  if exists (select 1 from pawl.approvals p where p.run_id = r.id and p.status = 'open') or exists (select 1 from pawl.questions q where q.run_id = r.id and q.status = 'open') then why := why || 'person'::text; end if;
+  if exists (select 1 from pawl.actions a where a.run_id = r.id and (a.status in ('started', 'in_doubt') or (a.status in ('awaiting_approval', 'staged') and not ('resume' = any (p_give_up) and r.status in ('failed', 'completed_with_failures', 'cancelled')))
+      or (a.status = 'failed' and a.applied_evidence is not null))) then why := why || 'unsettled'::text; end if;
+  if exists (select 1 from pawl.approvals p where p.run_id = r.id and p.status = 'open') then why := why || 'person'::text; end if;
   if exists (select 1 from pawl.actions a where a.run_id = r.id and a.key_expires_at > clock_timestamp()) then why := why || 'key'::text; end if;
   if not 'undo' = any (p_give_up) and exists (select 1 from pawl.actions a where a.run_id = r.id and a.status = 'committed' and a.undoes is null and a.effect <> 'read' and a.undo is not null
     and not exists (select 1 from pawl.actions u where u.run_id = a.run_id and u.undoes = a.id and u.status = 'abandoned')) then why := why || 'undo'::text; end if;

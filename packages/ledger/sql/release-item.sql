@@ -1,7 +1,9 @@
 -- release_item: a person's verb for one blocked item whose reason is not answered elsewhere: `resume` (crash budget fresh; new calls allowed where
 -- it diverged and the person says so) or `fail`. A compensation fails only the undo it is blocked for: that undo is abandoned, its write stays as
--- residue, and the rest goes on. Locks: item, then action. Returns (outcome, status, reason): released | wrong_state | missing.
-create or replace function pawl.release_item(p_run uuid, p_seq integer, p_verb text, p_new_calls boolean, p_actor text, p_note text)
+-- residue, and the rest goes on. What was shown (p_attempts, p_reason) binds: every attempt raises the number, so an item that went on meanwhile and is
+-- blocked anew, for whatever, is another matter. Null: not told. Locks: item, then action. Returns (outcome, status, reason): released | changed | wrong_state | missing.
+drop function if exists pawl.release_item(uuid, integer, text, boolean, text, text);
+create or replace function pawl.release_item(p_run uuid, p_seq integer, p_verb text, p_new_calls boolean, p_actor text, p_note text, p_attempts integer default null, p_reason text default null)
 returns table (outcome text, status text, reason text) language plpgsql as $$
 declare
   it pawl.items;
@@ -10,6 +12,7 @@ begin
   select * into it from pawl.items i where i.run_id = p_run and i.seq = p_seq for update;
   if not found then outcome := 'missing'; return next; return; end if;
   status := it.status; reason := it.blocked_reason;
+  if it.attempts <> p_attempts or it.blocked_reason is distinct from coalesce(p_reason, it.blocked_reason) then outcome := 'changed'; return next; return; end if;
   if it.status <> 'blocked' or it.blocked_reason in ('in_doubt', 'approval', 'question') or (p_verb = 'fail' and (it.kind = 'settle' or (it.kind = 'compensate' and it.blocked_reason <> 'undo')))
     or (p_verb = 'fail' and exists (select 1 from pawl.actions a where a.run_id = p_run and a.item_seq = p_seq and a.status in ('started', 'in_doubt')))
   then outcome := 'wrong_state'; return next; return; end if;

@@ -19,8 +19,8 @@ begin
   end if;
   select * into b from pawl.bulks x where x.id = e.bulk_id;
   begin
-    if b.verb = 'pause' then select v.outcome, v.status into said, why from pawl.pause_run(e.run_id, b.created_by) v;
-    elsif b.verb = 'resume' then select v.outcome, v.status into said, why from pawl.resume_run(e.run_id, b.created_by) v;
+    if b.verb = 'pause' then select v.outcome, v.status into said, why from pawl.pause_run(e.run_id, b.created_by, b.reason) v;
+    elsif b.verb = 'resume' then select v.outcome, v.status into said, why from pawl.resume_run(e.run_id, b.created_by, b.reason) v;
     elsif b.verb = 'cancel' then select v.outcome, v.status into said, why from pawl.cancel_run(e.run_id, b.created_by, b.reason) v;
     else raise exception 'a bulk has no verb %', b.verb;
     end if;

@@ -14,7 +14,7 @@ export { claimItems, type ClaimAnswer, type ClaimRequest } from './verbs/claim-i
 export { commitTransactional } from './verbs/commit-transactional.ts'
 export { advanceRun, forgetDispatch, listOpenRuns, listUndelivered, takeDueItems, type DueItem } from './verbs/dispatch.ts'
 export { beat, blockUnserved, holdSweeper, leaveSweeper, listNeighbours, listUnservedVersions, lookAtRuns, pinsText, removeSilentWorkers, removeWorker, type HeldRun, type ProcessIdentity, type WorkerRow } from './verbs/fleet.ts'
-export { addItems, blockItem, freeLeases, releaseItem, wakeItems } from './verbs/items.ts'
+export { addItems, blockItem, freeLeases, releaseItem, wakeItems, type ShownBlock } from './verbs/items.ts'
 export { appendItems, cancelRun, closeCompensation, closeRun, compensateByPolicy, dropStream, listAbandonedStreams, openSplitStream, openStream, pauseRun, repinRun, resumeRun, sealRun, setBudget, startCompensation, startRun, type NewPins, type NewRun } from './verbs/runs.ts'
 export { BULK_OUTCOMES, BULK_VERBS, startBulk, stepBulk, type BulkOutcome, type BulkStep, type BulkVerb } from './verbs/bulks.ts'
 export { listUndoAbandoned, listUnsettled, nextToUndo, readAction, readRun, tallyRun } from './verbs/compensation.ts'

@@ -11,7 +11,7 @@ import { withTransaction, type Transaction } from './transaction.ts'
 const migrationsFolder = new URL('../migrations/', import.meta.url)
 const verbsFolder = new URL('../sql/', import.meta.url)
 /** Raised when a verb's meaning or signature changes; verbs stay callable by the release before. */
-const verbsVersion = 7
+const verbsVersion = 8
 
 interface Migration {
   readonly name: string

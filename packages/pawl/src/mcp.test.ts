@@ -128,7 +128,7 @@ test('over HTTP the producer decides by the token, whatever is listed', async ()
     expect(await producer.countRuns()).toBe(0)
     const { id } = (await starter.call('start_run', start)).value as { id: string }
     expect((await looker.call('get_run', { run: id })).value).toMatchObject({ id, createdBy: 'starter' })
-    for (const [name, args] of [['cancel_run', {}], ['answer', { question: 1, answer: true }], ['approve', { calls: [{ actionId: 1, digest: 'x' }] }], ['reject', { calls: [{ actionId: 1, digest: 'x' }] }], ['settle', { action: 1, answer: 'abandon', attempt: 1, evidence: 0 }], ['release_item', { item: 1, verb: 'fail' }]] as const) {
+    for (const [name, args] of [['cancel_run', {}], ['answer', { question: 1, answer: true }], ['approve', { calls: [{ actionId: 1, digest: 'x' }] }], ['reject', { calls: [{ actionId: 1, digest: 'x' }] }], ['settle', { action: 1, answer: 'abandon', attempt: 1, evidence: 0 }], ['release_item', { item: 1, verb: 'fail', attempts: 1, reason: 'diverged' }]] as const) {
       expect(await starter.call(name, { run: id, ...args }), name).toMatchObject({ isError: true, value: { code: 'FORBIDDEN', details: { scope: 'operate' } } })
     }
   } finally {

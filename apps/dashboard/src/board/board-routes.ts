@@ -16,7 +16,8 @@ import { createResumer, type Resumer } from './resume-job.ts'
 
 export interface BoardParts {
   readonly boards: Boards
-  readonly pawl: PawlClient
+  /** What a person does through it is recorded as theirs. */
+  readonly pawlOf: (person: string) => PawlClient
   readonly ledgerId: string
   readonly base: string
   readonly log: Logger
@@ -29,7 +30,7 @@ const atOnce = 10
 
 type BoardContext = Context<PageEnv>
 
-export function boardRoutes({ boards, pawl, ledgerId, base, log }: BoardParts): Hono<PageEnv> {
+export function boardRoutes({ boards, pawlOf, ledgerId, base, log }: BoardParts): Hono<PageEnv> {
   const app = new Hono<PageEnv>()
 
   app.use(async (c, next) => {
@@ -38,7 +39,7 @@ export function boardRoutes({ boards, pawl, ledgerId, base, log }: BoardParts): 
     return await next()
   })
 
-  const resumerFor = (c: BoardContext): Resumer => createResumer(pawl, ledgerId, `retry on the board (by ${c.get('session').name})`)
+  const resumerFor = (c: BoardContext): Resumer => createResumer(pawlOf(c.get('session').name), ledgerId, 'retry on the board')
 
   app.put('/api/queues/:queue/:job/retry', async (c) => {
     const { queue, job } = c.req.param()

@@ -40,7 +40,7 @@ export function createResumer(pawl: PawlClient, ledgerId: string, note: string):
       const { runId, seq } = parsed.data
       if (seq === undefined) return await once(runId, true)
       const item = await pawl.getItem(runId, seq)
-      if (item.status === 'blocked') await pawl.releaseItem(runId, seq, 'resume', { note })
+      if (item.status === 'blocked' && item.blockedReason !== null) await pawl.releaseItem(runId, seq, 'resume', { note, shown: { attempts: item.attempts, reason: item.blockedReason } })
       else if (item.status === 'failed' || item.status === 'cancelled') await once(runId, false)
       // Sent round again by this very request, for another item of its run.
       else if (item.status === 'pending' && resumed.has(runId)) await once(runId, false)

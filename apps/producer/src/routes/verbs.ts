@@ -15,7 +15,7 @@ export function addVerbRoutes(app: App, services: Services): void {
   addRoute(app, services, {
     method: 'post', path: '/v1/runs/{run}/pause', scope: 'operate', summary: 'Stop a run at its next call boundaries.', params: runParams, body: verbBody,
     answer: { description: 'Paused.', schema: verbAnswerSchema },
-    handle: async ({ c, params, pawl }) => c.json(await pawl.pause(params.run)),
+    handle: async ({ c, params, body, pawl }) => c.json(await pawl.pause(params.run, body)),
   })
   for (const verb of ['resume', 'cancel', 'compensate'] as const) {
     addRoute(app, services, {

@@ -29,7 +29,7 @@ export function testBulk(opening: Opening): void {
       const [one = '', two = '', ended = ''] = await runsOf(3)
       await client.cancel(ended)
       const unknown = newId()
-      const { id, isNew } = await client.bulk({ verb: 'pause', runIds: [one, two, one, ended, unknown] })
+      const { id, isNew } = await client.bulk({ verb: 'pause', reason: 'lunch', runIds: [one, two, one, ended, unknown] })
       const bulk = await through(id)
       expect(isNew).toBe(true)
       expect(bulk).toMatchObject({ id, verb: 'pause', by: actor, createdAt: expect.any(Date) as Date, total: 4, done: 2, failed: 2, cursor: null })
@@ -37,7 +37,7 @@ export function testBulk(opening: Opening): void {
       expect(bulk.entries.find(({ runId }) => runId === ended)?.detail).toMatch(/was cancelled\. Only a run that is under way can be paused/)
       for (const runId of [one, two]) {
         expect((await client.getRun(runId)).paused).toBe(true)
-        expect((await client.listEvents(runId)).filter((event) => event.kind === 'run.paused')).toMatchObject([{ actor }])
+        expect((await client.listEvents(runId)).filter((event) => event.kind === 'run.paused')).toMatchObject([{ actor, data: { reason: 'lunch' } }])
       }
     })
 
@@ -52,7 +52,8 @@ export function testBulk(opening: Opening): void {
       const page = await client.bulkStatus(id, { limit: 3 })
       const rest = await client.bulkStatus(id, { limit: 3, cursor: page.cursor ?? '' })
       expect([...page.entries, ...rest.entries].map((entry) => entry.runId)).toEqual(ids)
-      await through((await client.bulk({ verb: 'resume', runIds: ids })).id)
+      await through((await client.bulk({ verb: 'resume', runIds: ids, reason: 'not yet' })).id)
+      for (const runId of ids) expect((await client.listEvents(runId)).at(-1)).toMatchObject({ kind: 'run.resumed', actor, data: { reason: 'not yet' } })
       for (const runId of ids) expect((await kindsOf(runId)).filter((kind) => kind === 'run.resumed')).toHaveLength(1)
     })
 

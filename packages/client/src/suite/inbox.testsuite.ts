@@ -50,5 +50,26 @@ export function testInbox(opening: Opening): void {
       expect(await client.releaseItem(runId, second, 'fail', { note: 'no use' })).toMatchObject({ status: 'failed', error: { message: 'no use' } })
       expect(await refused(client.releaseItem(runId, second, 'resume'))).toMatchObject({ code: 'WRONG_STATE', message: expect.stringContaining('failed') as string })
     })
+
+    test('an answer about a blocked item is about what was shown: one that went on and is blocked anew is left alone, for the same reason too', async () => {
+      const { id: runId } = await client.startRun('stock', null, { items: seeds(1) })
+      const seq = (await client.listItems(runId)).entries[0]?.seq ?? -1
+      const block = async (reason: 'diverged' | 'conflict') => {
+        const [claim] = await claimItems(ledger, [{ runId, seq, generation: null }], { workerId: newId(), nonce: newId(), leaseMs: 60_000, alone: false })
+        expect(await blockItem(ledger, { runId, seq, epoch: claim?.item?.epoch ?? -1 }, reason, { tool: 'pay' })).toBe('blocked')
+        const [entry] = (await client.inbox({ runId })).entries
+        return entry?.kind === 'blocked' ? { reason: entry.reason, attempts: entry.attempts } : undefined
+      }
+      const shown = await block('diverged')
+      expect(shown).toEqual({ reason: 'diverged', attempts: 1 })
+      expect(await client.releaseItem(runId, seq, 'resume', { shown, newCalls: true })).toMatchObject({ status: 'pending' })
+      // The answer was lost: asked again, it is about an item that goes on.
+      expect(await refused(client.releaseItem(runId, seq, 'resume', { shown, newCalls: true }))).toMatchObject({ code: 'BLOCK_CHANGED', message: expect.stringContaining('pending') as string })
+      await block('diverged')
+      expect(await refused(client.releaseItem(runId, seq, 'fail', { shown }))).toMatchObject({ code: 'BLOCK_CHANGED', details: { reason: 'diverged', attempts: 2 } })
+      expect(await refused(client.releaseItem(runId, seq, 'fail', { shown: { reason: 'conflict', attempts: 2 } }))).toMatchObject({ code: 'BLOCK_CHANGED' })
+      expect(await client.getItem(runId, seq)).toMatchObject({ status: 'blocked' })
+      expect(await client.releaseItem(runId, seq, 'fail', { shown: { reason: 'diverged', attempts: 2 } })).toMatchObject({ status: 'failed' })
+    })
   })
 }

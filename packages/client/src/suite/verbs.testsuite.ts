@@ -28,9 +28,9 @@ export function testVerbs(opening: Opening): void {
 
     test('pause, resume and cancel change the run, name the actor, and are refused in the wrong state', async () => {
       const id = await startOf(2)
-      expect(await client.pause(id)).toMatchObject({ dryRun: false, runId: id })
+      expect(await client.pause(id, { reason: 'lunch' })).toMatchObject({ dryRun: false, runId: id })
       expect((await client.getRun(id)).paused).toBe(true)
-      expect(await client.resume(id)).toMatchObject({ dryRun: false, reopened: 0 })
+      expect(await client.resume(id, { reason: 'fed' })).toMatchObject({ dryRun: false, reopened: 0 })
       expect((await client.getRun(id)).paused).toBe(false)
       expect(await client.cancel(id, { reason: 'enough' })).toMatchObject({ status: 'cancelled', unsettled: 0 })
       expect(await refused(client.pause(id))).toMatchObject({ code: 'WRONG_STATE', message: expect.stringContaining('cancelled') as string, details: { state: 'cancelled' } })
@@ -38,6 +38,7 @@ export function testVerbs(opening: Opening): void {
       const events = await client.listEvents(id)
       expect(events.map((event) => event.kind)).toEqual(['run.created', 'run.sealed', 'run.paused', 'run.resumed', 'run.ended'])
       expect(events.filter((event) => event.kind !== 'run.sealed').every((event) => event.actor === actor)).toBe(true)
+      expect(events.slice(2).map((event) => (event.data as { reason?: string }).reason)).toEqual(['lunch', 'fed', 'enough'])
       expect(await client.listEvents(id, { after: events[2]?.id ?? 0 })).toEqual(events.slice(3))
       expect(await client.resume(id)).toMatchObject({ reopened: 2, status: 'running' })
     })

@@ -36,7 +36,7 @@ export async function readPreview(ledger: Ledger, runId: string): Promise<Previe
   const isOpenItem = sql`exists (select 1 from pawl.items i where i.run_id = ${actions.runId} and i.seq = ${actions.itemSeq} and i.status <> 'done')`
   const isLast = sql`not exists (select 1 from pawl.actions b where b.run_id = ${actions.runId} and b.item_seq = ${actions.itemSeq} and b.order_no > ${actions.orderNo})
     and not exists (select 1 from pawl.records c where c.run_id = ${actions.runId} and c.item_seq = ${actions.itemSeq} and c.order_no > ${actions.orderNo})`
-  const failedItems = database.select({ seq: items.seq }).from(items).where(and(eq(items.runId, runId), eq(items.kind, 'work'), inArray(items.status, ['failed', 'cancelled'])))
+  const failedItems = database.select({ seq: items.seq }).from(items).where(and(eq(items.runId, runId), inArray(items.kind, ['work', 'finalize']), inArray(items.status, ['failed', 'cancelled'])))
   const sample = async (where: SQL | undefined, newestFirst = false): Promise<Sample> => {
     const [[counted], rows] = await Promise.all([
       database.select({ n: sql<number>`count(*)`.mapWith(Number).as('n') }).from(actions).where(and(ofRun, where)),

@@ -233,11 +233,11 @@ test('what an item held back is sent by the finalizer alone, in order; cancelled
   expect(await listStaged(stage.ledger, runId)).toEqual([])
   await resumeRun(stage.ledger, runId, 'ann')
   await advanceRun(stage.ledger, runId)
-  const finalizer = await claim(stage, runId, 5)
+  const finalizer = await claim(stage, runId, first.seq)
   expect((await listStaged(stage.ledger, runId)).map((action) => action.key)).toEqual(['a', 'b'])
   for (const key of ['a', 'b']) {
     const { outcome, action } = await rearmAction(stage.ledger, finalizer, key, newId(), '1', 0)
-    expect({ outcome, seq: action?.item_seq, by: action?.staged_by }).toEqual({ outcome: 'sent', seq: 5, by: key === 'a' ? 1 : 2 })
+    expect({ outcome, seq: action?.item_seq, by: action?.staged_by }).toEqual({ outcome: 'sent', seq: first.seq, by: key === 'a' ? 1 : 2 })
     await flushOne(stage.ledger, finalizer, { completions: [completionOf({ key, token: action?.token ?? '' })] })
   }
   expect(await closeRun(stage.ledger, finalizer, { status: 'completed', result: null, error: null })).toBe('closed')

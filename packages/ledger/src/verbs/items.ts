@@ -33,11 +33,17 @@ export async function addItems(ledger: Ledger, by: Holder, items: readonly { key
   return addOutcome.parse(row)
 }
 
-const releaseOutcome = z.object({ outcome: z.enum(['released', 'wrong_state', 'missing']), status: z.string().nullable(), reason: z.string().nullable() })
+const releaseOutcome = z.object({ outcome: z.enum(['released', 'changed', 'wrong_state', 'missing']), status: z.string().nullable(), reason: z.string().nullable() })
 
-/** `release_item`: a person resumes or fails one blocked item; of a compensation, gives up the undo it is blocked for. */
+/** What a person saw of a blocked item: another attempt, or another reason, is another matter. */
+export interface ShownBlock {
+  readonly attempts: number
+  readonly reason: BlockedReason
+}
+
+/** `release_item`: a person resumes or fails one blocked item; of a compensation, gives up the undo it is blocked for. `changed`: it is not what was shown. */
 export async function releaseItem(
-  ledger: Ledger, runId: string, seq: number, verb: 'resume' | 'fail', by: { actor: string; note?: string | null; newCalls?: boolean },
+  ledger: Ledger, runId: string, seq: number, verb: 'resume' | 'fail', by: { actor: string; note?: string | null; newCalls?: boolean; shown?: ShownBlock | undefined },
 ): Promise<z.infer<typeof releaseOutcome>> {
-  return await runVerbOnce(ledger, 'release_item', [runId, seq, verb, by.newCalls ?? false, by.actor, by.note ?? null], releaseOutcome)
+  return await runVerbOnce(ledger, 'release_item', [runId, seq, verb, by.newCalls ?? false, by.actor, by.note ?? null, by.shown?.attempts ?? null, by.shown?.reason ?? null], releaseOutcome)
 }

@@ -122,7 +122,6 @@ describe('nothing that is still needed goes', () => {
     ['a call whose proof came after it was recorded as failed', 'unsettled', actionIs(`status = 'failed', applied_evidence = '1'`)],
     ['a call that is held back', 'unsettled', actionIs(`status = 'staged'`)],
     ['an open approval', 'person', (runId) => stage.rows(`insert into pawl.approvals (run_id, action_id, item_seq, tool, tool_version, args_digest, digest, expires_at) values ($1, 1, 1, 't', '1', 'd', 'd', clock_timestamp())`, [runId])],
-    ['an open question', 'person', (runId) => stage.rows(`insert into pawl.questions (run_id, item_seq, key, question, answer_schema) values ($1, 1, 'q', '?', '{}')`, [runId])],
     ['a key that its receiver still remembers', 'key', actionIs(`key_expires_at = clock_timestamp() + interval '1 minute'`)],
   ])('%s, even where everything is given up', async (_, hold, make) => {
     const { runId } = await workedRun(1)
@@ -149,6 +148,15 @@ describe('nothing that is still needed goes', () => {
     const others = (['undo', 'resume', 'residue'] as const).filter((each) => each !== giveUp)
     expect(await prune(runId, others)).toEqual({ outcome: 'held', holds: [giveUp] })
     expect(await prune(runId, [giveUp])).toEqual({ outcome: 'pruned', holds: [] })
+  })
+
+  test('what a run that failed held back, once going on with it is given up, and a question whose item has ended hold nothing', async () => {
+    const held = await workedRun(1)
+    await end(held.runId, 'failed')
+    await actionIs(`status = 'staged'`)(held.runId)
+    await stage.rows(`insert into pawl.questions (run_id, item_seq, key, question, answer_schema) values ($1, 1, 'q', '?', '{}')`, [held.runId])
+    expect(await prune(held.runId)).toEqual({ outcome: 'held', holds: ['unsettled', 'resume'] })
+    expect(await prune(held.runId, ['resume'])).toEqual({ outcome: 'pruned', holds: [] })
   })
 
   test('a key that has expired, an undo that was made, and one that was given up hold nothing', async () => {

@@ -76,7 +76,7 @@ const verbOutcome = z.object({ outcome: z.string(), status: z.string().nullable(
 export type RunVerbAnswer = z.infer<typeof verbOutcome>
 
 /** `pause_run`: paused | wrong_state | missing. */
-export const pauseRun = (ledger: Ledger, runId: string, actor: string): Promise<RunVerbAnswer> => runVerbOnce(ledger, 'pause_run', [runId, actor], verbOutcome)
+export const pauseRun = (ledger: Ledger, runId: string, actor: string, reason: string | null = null): Promise<RunVerbAnswer> => runVerbOnce(ledger, 'pause_run', [runId, actor, reason], verbOutcome)
 
 /** `set_budget`: set | missing. Null leaves a side as it is. Items that waited for what now has room are pending. */
 export const setBudget = (ledger: Ledger, runId: string, limits: { budget: BudgetLimits | null; itemBudget: BudgetLimits | null }, by: { actor: string; note?: string | null }): Promise<RunVerbAnswer> =>
@@ -84,8 +84,8 @@ export const setBudget = (ledger: Ledger, runId: string, limits: { budget: Budge
 const jsonOf = (value: object | null): string | null => value && JSON.stringify(value)
 
 /** `resume_run`: resumed | wrong_state | missing, with the number of items sent round again. */
-export const resumeRun = (ledger: Ledger, runId: string, actor: string): Promise<RunVerbAnswer & { reopened: number }> =>
-  runVerbOnce(ledger, 'resume_run', [runId, actor], verbOutcome.extend({ reopened: z.number() }))
+export const resumeRun = (ledger: Ledger, runId: string, actor: string, reason: string | null = null): Promise<RunVerbAnswer & { reopened: number }> =>
+  runVerbOnce(ledger, 'resume_run', [runId, actor, reason], verbOutcome.extend({ reopened: z.number() }))
 
 /** `cancel_run`: cancelled | wrong_state | missing, with the number of calls that are settled after the fact. */
 export const cancelRun = (ledger: Ledger, runId: string, actor: string, reason: string | null): Promise<RunVerbAnswer & { unsettled: number | null }> =>

@@ -14,7 +14,7 @@ export const repinCommand = (runId: string, to = '<version>'): string => `pawl r
 export function answersTo(entry: InboxItem): string[] {
   if (entry.kind === 'blocked' && entry.reason === 'version') return [repinCommand(entry.runId)]
   if (entry.kind === 'blocked') {
-    return entry.verbs.map((verb) => `pawl run ${verb} ${entry.runId} --item ${entry.itemSeq}${verb === 'resume' && entry.reason === 'diverged' ? ' --new-calls' : ''}`)
+    return entry.verbs.map((verb) => `pawl run ${verb} ${entry.runId} --item ${entry.itemSeq} --shown ${entry.reason}@${entry.attempts}${verb === 'resume' && entry.reason === 'diverged' ? ' --new-calls' : ''}`)
   }
   if (entry.kind === 'question') return [`pawl answer ${entry.runId} ${entry.question.id} '<JSON>'`]
   if (entry.kind === 'approval') return ['approve', 'reject'].map((verb) => `pawl ${verb} ${entry.runId} ${entry.approval.actionId} --digest ${entry.approval.digest}`)

@@ -1,5 +1,5 @@
 /** Turns what was typed into values; everything refused here is a `UsageError` that names the option. */
-import { durationMs, parseJson, PawlError } from '@pawl/core'
+import { BLOCKED_REASONS, durationMs, parseJson, PawlError, type BlockedReason } from '@pawl/core'
 import { readFileSync } from 'node:fs'
 import { InvalidArgumentError } from 'commander'
 import { UsageError } from './fail.ts'
@@ -36,6 +36,14 @@ export const wholeNumber = (least: number, most: number) => (given: string): num
   const n = Number(given)
   if (given.trim() === '' || !Number.isInteger(n) || n < least || n > most) throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`)
   return n
+}
+
+/** For `--shown reason@attempts`, as the inbox prints it. */
+export function shownBlock(given: string): { reason: BlockedReason; attempts: number } {
+  const [, name, attempts] = /^(\w+)@(\d{1,9})$/.exec(given) ?? []
+  const reason = BLOCKED_REASONS.find((one) => one === name)
+  if (reason === undefined) throw new InvalidArgumentError('Write it as the inbox shows it, like --shown undo@4.')
+  return { reason, attempts: Number(attempts) }
 }
 
 /** An argument that must be a number; commander has no place for a parser of required arguments that keeps the text. */

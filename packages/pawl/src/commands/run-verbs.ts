@@ -1,11 +1,11 @@
-import { itemToWire, type PawlClient, type Preview, type VerbAnswer } from '@pawl/client'
+import { itemToWire, type PawlClient, type Preview, type ReleaseOptions, type VerbAnswer } from '@pawl/client'
 import type { Command } from 'commander'
 import { bulkOnMany, recorded, type RecordedVerb } from '../cli/bulk-record.ts'
 import { actOnMany, type Act } from '../cli/bulk.ts'
 import { exitOf } from '../cli/exit-codes.ts'
 import { UsageError } from '../cli/fail.ts'
 import { addLeaf, type Call } from '../cli/leaf.ts'
-import { wholeNumber } from '../cli/parse.ts'
+import { shownBlock, wholeNumber } from '../cli/parse.ts'
 import { addPlaceOptions, openClient, type PlaceOptions } from '../cli/place.ts'
 import { many } from '../cli/plain.ts'
 import { previewInShort, showPreview } from '../cli/preview.ts'
@@ -21,6 +21,7 @@ interface ItemVerbOptions extends VerbOptions {
   readonly item?: number
   readonly note?: string
   readonly newCalls?: boolean
+  readonly shown?: ReleaseOptions['shown']
 }
 
 /**
@@ -28,23 +29,24 @@ interface ItemVerbOptions extends VerbOptions {
  * `Preview`, with `--item` the `Item`; of several a `BulkReport`, exit 1 when one of them was refused.
  */
 export function addRunVerbs(parent: Command): void {
-  addLeaf<PlaceOptions>(parent, {
-    usage: 'pause <run...>', about: 'send nothing new of it; running items hand back at their next call', options: addPlaceOptions,
-    run: (call) => act(call, 'pause', (client, runId) => client.pause(runId)),
+  addLeaf<VerbOptions>(parent, {
+    usage: 'pause <run...>', about: 'send nothing new of it; running items hand back at their next call',
+    options: (command) => addReason(addPlaceOptions(command)),
+    run: (call) => act(call, 'pause', (client, runId) => client.pause(runId, { reason: call.options.reason })),
   })
   addLeaf<ItemVerbOptions>(parent, {
     usage: 'resume <run...>', about: 'let it go on: unpause, send failed items round again; never repeats what is committed',
-    options: (command) => addItemOptions(addDryRun(addPlaceOptions(command))).option('--new-calls', 'with --item: what a diverged item asks for now are new calls'),
-    run: (call) => (call.options.item === undefined ? act(call, 'resume', (client, runId, dryRun) => client.resume(runId, { dryRun })) : release(call, 'resume')),
+    options: (command) => addItemOptions(addReason(addDryRun(addPlaceOptions(command)))).option('--new-calls', 'with --item: what a diverged item asks for now are new calls'),
+    run: (call) => (call.options.item === undefined ? act(call, 'resume', (client, runId, dryRun) => client.resume(runId, { dryRun, reason: call.options.reason })) : release(call, 'resume')),
   })
   addLeaf<VerbOptions>(parent, {
     usage: 'cancel <run...>', about: 'end it; calls in flight are settled after the fact',
-    options: (command) => addDryRun(addPlaceOptions(command)).option('--reason <text>', 'kept with the event'),
+    options: (command) => addReason(addDryRun(addPlaceOptions(command))),
     run: (call) => act(call, 'cancel', (client, runId, dryRun) => client.cancel(runId, { dryRun, reason: call.options.reason })),
   })
   addLeaf<VerbOptions>(parent, {
     usage: 'compensate <run...>', about: 'take back what it did, newest first',
-    options: (command) => addDryRun(addPlaceOptions(command)).option('--reason <text>', 'kept with the event'),
+    options: (command) => addReason(addDryRun(addPlaceOptions(command))),
     run: (call) => act(call, 'compensate', (client, runId, dryRun) => client.compensate(runId, { dryRun, reason: call.options.reason })),
   })
   addLeaf<ItemVerbOptions>(parent, {
@@ -54,9 +56,11 @@ export function addRunVerbs(parent: Command): void {
 }
 
 const addDryRun = (command: Command): Command => command.option('--dry-run', 'change nothing; say what would be skipped, sent again, verified, asked and undone')
+const addReason = (command: Command): Command => command.option('--reason <text>', 'kept with the event')
 const addItemOptions = (command: Command): Command => command
   .option('--item <seq>', 'only this blocked item', wholeNumber(0, 2_147_483_647))
   .option('--note <text>', 'with --item: kept with the event')
+  .option('--shown <reason@attempts>', 'with --item: what the inbox showed of it; an item that went on meanwhile is left alone', shownBlock)
 
 const isRecorded = (name: string): name is RecordedVerb => (recorded as readonly string[]).includes(name)
 
@@ -103,7 +107,7 @@ async function release({ args, options, out }: Call<ItemVerbOptions>, verb: 'res
   if (options.dryRun) throw new UsageError('--dry-run speaks about a whole run; leave --item away.')
   const client = await openClient(options, out)
   try {
-    const item = await client.releaseItem(runId, options.item, verb, { note: options.note, newCalls: options.newCalls })
+    const item = await client.releaseItem(runId, options.item, verb, { note: options.note, newCalls: options.newCalls, shown: options.shown })
     out.emit(itemToWire(item))
     out.line(`Item ${item.seq} of run ${runId} is ${paintStatus(item.status)}.`)
     return exitOf.ok

@@ -3,6 +3,7 @@
  * ledger's own state. A start needs a key of the caller's own: a model that lost an answer calls again, and that must be the same run.
  */
 import { actionToWire, doubtAnswers, fromWire, itemToWire, questionToWire } from '@pawl/client'
+import { BLOCKED_REASONS } from '@pawl/core'
 import { z } from 'zod'
 import { run } from './read-tools.ts'
 import { pawlTool } from './tool.ts'
@@ -53,9 +54,9 @@ export const writeTools = [
   }),
   pawlTool({
     name: 'release_item', title: 'Let a blocked item go on, or end it', level: 'operate', isDestructive: true,
-    description: 'For a blocked item, as the inbox lists it with its verbs: resume lets it run again (nothing committed is repeated), fail ends it.',
-    input: z.strictObject({ run, item: z.number().int(), verb: z.enum(['resume', 'fail']), newCalls: z.boolean().optional().describe('With resume, of an item that diverged: what it asks for now are new calls.'), note }),
-    run: async (client, { run: runId, item, verb, ...options }) => itemToWire(await client.releaseItem(runId, item, verb, options)),
+    description: 'For a blocked item, as the inbox lists it with its verbs: resume lets it run again (nothing committed is repeated), fail ends it. attempts and reason are those of the entry you looked at: an item that went on meanwhile is left alone.',
+    input: z.strictObject({ run, item: z.number().int(), verb: z.enum(['resume', 'fail']), attempts: z.number().int().min(0), reason: z.enum(BLOCKED_REASONS), newCalls: z.boolean().optional().describe('With resume, of an item that diverged: what it asks for now are new calls.'), note }),
+    run: async (client, { run: runId, item, verb, attempts, reason: seen, ...options }) => itemToWire(await client.releaseItem(runId, item, verb, { ...options, shown: { attempts, reason: seen } })),
   }),
   pawlTool({
     name: 'pause_run', title: 'Pause a run', level: 'operate', isIdempotent: true, description: 'Nothing new is begun; calls under way finish. resume_run lets it go on.',

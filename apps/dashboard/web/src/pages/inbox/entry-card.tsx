@@ -88,7 +88,7 @@ function Answer({ held: { entry }, onDone }: { readonly held: Held; readonly onD
       return 'Answered by you. The item goes on with it.'
     })} />
     case 'blocked': return entry.verbs.length === 0 ? null : <BlockedAnswer entry={entry} onAnswer={async ({ choice, note, newCalls }) => await after(async () => {
-      await api.releaseItem(runId, itemSeq, choice === 'fail' ? 'fail' : 'resume', { note, ...(newCalls ? { newCalls } : {}) })
+      await api.releaseItem(runId, itemSeq, choice === 'fail' ? 'fail' : 'resume', { note, shown: { attempts: entry.attempts, reason: entry.reason }, ...(newCalls ? { newCalls } : {}) })
       return choice === 'fail' ? 'Ended by you.' : 'Resumed by you. The item goes on.'
     })} />
   }
