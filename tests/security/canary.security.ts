@@ -67,11 +67,26 @@ async function dumpPostgres(): Promise<Map<string, string>> {
   return dump
 }
 
+/** Not by DUMP, which packs what it holds: a value in it would not be found. */
+async function readKey(redis: Redis, key: string): Promise<string> {
+  const type = await redis.type(key)
+  switch (type) {
+    case 'string': return (await redis.get(key)) ?? ''
+    case 'hash': return JSON.stringify(await redis.hgetall(key))
+    case 'list': return JSON.stringify(await redis.lrange(key, 0, -1))
+    case 'set': return JSON.stringify(await redis.smembers(key))
+    case 'zset': return JSON.stringify(await redis.zrange(key, 0, "-1"))
+    case 'stream': return JSON.stringify(await redis.xrange(key, '-', '+'))
+    case 'none': return ''
+    default: throw new Error(`${key} is a ${type}, which this test cannot look into`)
+  }
+}
+
 /** Every key of this ledger's queues with all it holds. */
 async function dumpRedis(url: string): Promise<string> {
   const redis = new Redis(url)
   const parts: string[] = []
-  for await (const keys of redis.scanStream({ match: `*${site.ledgerId.slice(0, 8)}*`, count: 1_000 })) for (const key of keys as string[]) parts.push(key, (await redis.dumpBuffer(key))?.toString('latin1') ?? '', JSON.stringify(await redis.hgetall(key).catch(() => null)))
+  for await (const keys of redis.scanStream({ match: `*${site.ledgerId.slice(0, 8)}*`, count: 1_000 })) for (const key of keys as string[]) parts.push(key, await readKey(redis, key))
   redis.disconnect()
   return parts.join('\n')
 }
@@ -89,7 +104,11 @@ test('no secret is in the database, wherever in it', async () => {
 })
 
 test('neither value nor secret is in the queue: jobs carry ids, and say nothing of why one failed', async () => {
-  const dump = site.redisUrl === null ? [...await dumpPostgres()].filter(([table]) => !table.startsWith('pawl.')).map(([, rows]) => rows).join('\n') : await dumpRedis(site.redisUrl)
+  const { redisUrl } = site
+  const read = async (): Promise<string> => (redisUrl === null ? [...await dumpPostgres()].filter(([table]) => !table.startsWith('pawl.')).map(([, rows]) => rows).join('\n') : await dumpRedis(redisUrl))
+  // What a job's log says of an attempt is there a moment after the ledger has it.
+  if (redisUrl !== null) await until('the logs of both jobs are there', async () => { const text = await read(); return text.includes('done: attempt 1') && text.includes('failed: attempt 1') }, 30_000)
+  const dump = await read()
   expect(dump).toContain(runId)
   expect([dump.includes(value), secretsIn(dump)]).toEqual([false, []])
 })

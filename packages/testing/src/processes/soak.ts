@@ -4,7 +4,7 @@ import type { TierReport, TierRequest } from '../chaos/tiers.ts'
 import { Load } from './load.ts'
 import type { Ground } from './ground.ts'
 import { Stage, type QueuePlace } from './stage.ts'
-import type { WorkerFleet } from './worker-fleet.ts'
+import { signalWorker, type WorkerFleet } from './worker-fleet.ts'
 
 export interface Sample {
   readonly rssMegabytes: number
@@ -20,6 +20,7 @@ export interface Trend {
 }
 
 const sampleEveryMs = 5_000
+const collectionMs = 500
 /** Caches fill, pools open, the compiler settles. */
 const warmUpShare = 0.25
 const longestIdleMs = 5_000
@@ -92,9 +93,12 @@ async function work(stage: Stage, forMs: number, breadth: number, say: (line: st
   return { samples, load }
 }
 
-/** Of the supervisor and its workers together; connections are the database's, but for ours. */
+/** Of the supervisor and its workers together, these after a full collection; connections are the database's, but for ours. */
 async function takeSample(stage: Stage, fleet: WorkerFleet): Promise<Sample> {
-  const pids = [...(await stage.liveWorkers()).map(({ pid }) => pid), ...(fleet.supervisorPid === undefined ? [] : [fleet.supervisorPid])]
+  const workers = await stage.liveWorkers()
+  for (const worker of workers) signalWorker(worker, 'SIGUSR2')
+  await pause(collectionMs)
+  const pids = [...workers.map(({ pid }) => pid), ...(fleet.supervisorPid === undefined ? [] : [fleet.supervisorPid])]
   const [row] = await stage.ledger.query<{ connections: number; idle: number }>(`select count(*) filter (where application_name not like 'chaos control%')::integer as connections,
     (coalesce(max(extract(epoch from clock_timestamp() - state_change)) filter (where state like 'idle in transaction%'), 0) * 1000)::integer as idle
     from pg_stat_activity where datname = current_database() and backend_type = 'client backend'`)

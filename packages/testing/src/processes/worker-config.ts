@@ -5,6 +5,7 @@ import { Chance } from '../chaos/chance.ts'
 import { chaosAgent } from '../chaos/chaos-agent.ts'
 import { chaosTools } from '../chaos/chaos-tools.ts'
 import { chaosPlace, resumedFile, tallyFile } from './chaos-place.ts'
+import { collectOnSignal } from './collect-on-signal.ts'
 import { FileTally } from './file-tally.ts'
 import { matrixAgent } from './matrix-agent.ts'
 import { standingHoleAgent } from './standing-hole-agent.ts'
@@ -14,6 +15,7 @@ const { seed, effectsUrl, folder } = chaosPlace.parse(JSON.parse(process.env['PA
 const chance = new Chance(seed)
 const tally = new FileTally(tallyFile(folder))
 watchAnswers(tally)
+collectOnSignal()
 const tools = chaosTools({ effects: { url: effectsUrl }, chance, tally })
 
 export default defineConfig({ agents: [chaosAgent(chance, tools, (n) => existsSync(resumedFile(folder, n))), matrixAgent(tools), standingHoleAgent({ effectsUrl, folder })] })
