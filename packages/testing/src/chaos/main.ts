@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import { problemMark } from './shards.ts'
 import { tiers, type TierReport, type TierRequest } from './tiers.ts'
 
-const usage = `npm run chaos -- [--tier ${[...Object.keys(tiers), 'all'].join('|')}] [--faults N] [--kills N] [--minutes M] [--seed S] [--breadth N] [--shards N] [--queue redis|postgres] [--json]`
+const usage = `npm run chaos -- [--tier ${[...Object.keys(tiers), 'all'].join('|')}] [--faults N] [--kills N] [--minutes M] [--seed S] [--breadth N] [--shards N] [--queue redis|postgres] [--cases N,N] [--json]`
 const shownProblems = 40
 
 const say = (line: string): void => void process.stderr.write(`chaos: ${line}\n`)
@@ -17,7 +17,7 @@ interface Asked {
 function readArguments(): Asked {
   const text = { type: 'string' } as const
   const { values } = parseArgs({ options: {
-    tier: { ...text, default: 'virtual' }, faults: { ...text, default: '2000' }, kills: { ...text, default: '300' }, seed: text, minutes: text, breadth: text, shards: text, queue: text,
+    tier: { ...text, default: 'virtual' }, faults: { ...text, default: '2000' }, kills: { ...text, default: '300' }, seed: text, minutes: text, breadth: text, shards: text, queue: text, cases: text,
     json: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h', default: false },
   } })
   if (values.help) {
@@ -42,6 +42,7 @@ function readArguments(): Asked {
       ...(values.breadth === undefined ? {} : { breadth: numberOf('breadth', values.breadth) }),
       ...(values.shards === undefined ? {} : { shards: numberOf('shards', values.shards) }),
       ...(queue === undefined ? {} : { queue }),
+      ...(values.cases === undefined ? {} : { cases: values.cases.split(',').map((one) => numberOf('cases', one)) }),
     },
   }
 }

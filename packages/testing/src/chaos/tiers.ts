@@ -15,6 +15,8 @@ export interface TierRequest {
   readonly breadth?: number
   /** Processes a tier of virtual workers is spread over. Default: one for each core. */
   readonly shards?: number
+  /** Numbers of literal cases. Absent: all of them. */
+  readonly cases?: readonly number[]
   /** Absent: each of them in turn, where the tier has both. */
   readonly queue?: 'redis' | 'postgres'
   /** Progress, for a person. */
