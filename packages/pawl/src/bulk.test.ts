@@ -1,8 +1,13 @@
 /** One verb for many runs: named, or piped from a list; each has a result of its own, and the exit code says whether one was refused. */
+import { randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createClient, type PawlClient } from '@pawl/client'
+import { PawlError } from '@pawl/core'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import type { BulkReport } from './cli/bulk.ts'
+import { bulkOnMany } from './cli/bulk-record.ts'
+import { actOnMany, type BulkReport } from './cli/bulk.ts'
+import { Output } from './cli/output.ts'
 import { openWorld, type World } from './cli/world.testsuite.ts'
 import type { Run, StartedRun } from './index.ts'
 
@@ -31,7 +36,7 @@ test('a list of ids goes through a pipe into a verb: every page of it, each run 
   const paused = await world.piped(list.stdout, 'run', 'pause', '-', '--json')
   expect([paused.code, paused.stderr]).toEqual([0, ''])
   expect(JSON.parse(paused.stdout)).toEqual({
-    verb: 'pause', dryRun: false, total: 3, done: 3, refused: 0, entries: ids.toReversed().map((runId) => ({ runId, outcome: 'done', status: 'splitting', detail: '' })),
+    verb: 'pause', dryRun: false, total: 3, done: 3, refused: 0, open: 0, entries: ids.toReversed().map((runId) => ({ runId, outcome: 'done', status: 'splitting', detail: '' })),
   } satisfies BulkReport)
   expect((await listed('--label', mark)).entries.map((run) => run.paused)).toEqual([true, true, true])
 })
@@ -51,6 +56,63 @@ test('what is refused stops no other, is named with its reason, and makes exit 1
   expect([code, stderr]).toEqual([1, ''])
   expect(stdout).toMatch(new RegExp(`^${first} {2}refused {2}.*cancelled.*\n${unknown} {2}refused {2}There is no such run\\..*\n${second} {2}cancelled\ncancel: 3 runs, 1 done, 2 refused\\.\n$`))
   expect(await world.json('run', 'show', second)).toMatchObject({ status: 'cancelled' })
+})
+
+test('ids in capitals are the same runs, each once; what is not there is refused under them as well', async () => {
+  const { ids: [id = ''] } = await openRuns(1)
+  expect(await world.json('run', 'pause', id.toUpperCase(), id)).toMatchObject({ total: 1, done: 1, entries: [{ runId: id, outcome: 'done' }] })
+  const { code, stdout } = await world.pawl('run', 'cancel', '0199AAAA-62EB-7115-9249-DFBA67E4F7F7', '0199BAAA-62EB-7115-9249-DFBA67E4F7F7', '--json')
+  expect([code, JSON.parse(stdout)]).toMatchObject([1, { total: 2, done: 0, refused: 2, open: 0 }])
+})
+
+test.each(['pause', 'compensate'])('%s: what is no id at all is refused by itself, and stops no other', async (verb) => {
+  const { ids: [id = ''] } = await openRuns(1)
+  if (verb === 'compensate') await world.json('run', 'cancel', id)
+  const { code, stdout, stderr } = await world.pawl('run', verb, 'not-an-id', id, '--json')
+  expect([code, stderr]).toEqual([1, ''])
+  expect(JSON.parse(stdout)).toMatchObject({ total: 2, done: 1, refused: 1, open: 0, entries: [{ runId: 'not-an-id', outcome: 'refused', detail: expect.stringContaining('There is no run') as string }, { runId: id, outcome: 'done' }] })
+})
+
+/** What the command writes when its client fails on the way: real answers, but for those the test takes away. */
+async function cutOff(act: (out: Output, client: PawlClient) => Promise<number>, change: (client: PawlClient) => Partial<PawlClient>): Promise<{ code: number | undefined; thrown: unknown; report: BulkReport | undefined }> {
+  const client = createClient({ ledger: world.ledger, actor: 'cli:test', namespace: 'default', close: async () => undefined })
+  let said = ''
+  const spy = vi.spyOn(process.stdout, 'write').mockImplementation((text) => { said += String(text); return true })
+  try {
+    const [outcome] = await Promise.allSettled([act(new Output('json'), { ...client, ...change(client) })])
+    return { code: outcome.status === 'fulfilled' ? outcome.value : undefined, thrown: outcome.status === 'rejected' ? outcome.reason : undefined, report: said === '' ? undefined : JSON.parse(said) as BulkReport }
+  } finally {
+    spy.mockRestore()
+    await client.close()
+  }
+}
+
+const isGone = (): Promise<never> => Promise.reject(new PawlError('LEDGER_UNREACHABLE', 'Postgres did not answer.', 'retry'))
+
+test('beyond a thousand runs, what was done before the way was cut is reported, the rest is counted as open, and the failure follows', async () => {
+  const ids = Array.from({ length: 1_002 }, () => randomUUID())
+  let asked = 0
+  const { thrown, report } = await cutOff((out, client) => bulkOnMany(client, out, 'cancel', ids, undefined), (client) => ({ bulk: (...given) => (++asked === 2 ? isGone() : client.bulk(...given)) }))
+  expect(thrown).toMatchObject({ code: 'LEDGER_UNREACHABLE', message: expect.stringContaining('0 of 1,002 runs had their cancel by then; the same command goes on with the rest') as string })
+  expect(report).toMatchObject({ total: 1_002, done: 0, refused: 1_000, open: 2 })
+  expect(report?.entries.map((entry) => entry.runId)).toEqual(ids.slice(0, 1_000))
+})
+
+test('a verb that goes run by run reports what it did, too, before it says why it ended', async () => {
+  const { ids } = await openRuns(2)
+  const act = (out: Output, client: PawlClient) => actOnMany(out, 'pause', ids, { dryRun: false }, async (id) => (id === ids[1] ? await isGone() : { outcome: 'done', status: (await client.pause(id)).status, detail: '' }))
+  expect(await cutOff(act, () => ({}))).toMatchObject({ thrown: { code: 'LEDGER_UNREACHABLE' }, report: { total: 2, done: 1, refused: 0, open: 1, entries: [{ runId: ids[0] }] } })
+})
+
+test('a run of which the answer says nothing is not done: it is counted as open and makes exit 1', async () => {
+  const { ids } = await openRuns(2)
+  const { code, report } = await cutOff((out, client) => bulkOnMany(client, out, 'pause', ids, undefined), (client) => ({
+    bulkStatus: async (...given) => {
+      const answer = await client.bulkStatus(...given)
+      return { ...answer, entries: answer.entries.filter(({ runId }) => runId !== ids[0]) }
+    },
+  }))
+  expect([code, report]).toMatchObject([1, { total: 2, done: 1, refused: 0, open: 1, entries: [{ runId: ids[1] }] }])
 })
 
 test('a dry run of many changes nothing and says in a line each what would be done', async () => {

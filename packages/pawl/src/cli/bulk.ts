@@ -1,6 +1,6 @@
 /**
  * One verb for many runs: each has a result of its own, and one that is refused stops no other. The verbs are idempotent, so whoever is cut off
- * gives the same command again. What cannot be reached is no result: it ends the command, with what was done by then.
+ * gives the same command again. What cannot be reached is no result: it ends the command, which first says what was done by then.
  */
 import { PawlError } from '@pawl/core'
 import colors from 'picocolors'
@@ -24,6 +24,8 @@ export interface BulkReport {
   readonly total: number
   readonly done: number
   readonly refused: number
+  /** Nothing is known of these, and they have no entry: the command was cut off before, or the answer left them out. */
+  readonly open: number
   readonly entries: readonly BulkEntry[]
 }
 
@@ -54,23 +56,25 @@ export async function actOnMany(out: Output, verb: string, ids: readonly string[
     }
   }))
   bar.stop()
-  if (end !== undefined) throw cutOff(end, reportOf(verb, options.dryRun, ids, entries))
-  return reportBulk(out, verb, ids, entries, options)
+  return reportBulk(out, verb, ids, entries, { ...options, end })
 }
 
-/** Says what became of each, and gives back the exit code. */
-export function reportBulk(out: Output, verb: string, ids: readonly string[], entries: ReadonlyMap<string, BulkEntry>, options: { readonly dryRun: boolean }): number {
-  const report = reportOf(verb, options.dryRun, ids, entries)
-  out.emit(report)
-  tell(out, report)
-  return report.refused === 0 ? exitOf.ok : exitOf.failed
+/** Says what became of each, and gives back the exit code. `end` is what ended the work too soon: it is thrown after what is known was said. */
+export function reportBulk(out: Output, verb: string, ids: readonly string[], entries: ReadonlyMap<string, BulkEntry>, { dryRun, end }: { readonly dryRun: boolean; readonly end: unknown }): number {
+  const report = reportOf(verb, dryRun, ids, entries)
+  if (end === undefined || entries.size > 0) {
+    out.emit(report)
+    tell(out, report)
+  }
+  if (end !== undefined) throw cutOff(end, report)
+  return report.done === report.total ? exitOf.ok : exitOf.failed
 }
 
 /** In the order in which the runs were given. */
 function reportOf(verb: string, dryRun: boolean, ids: readonly string[], entries: ReadonlyMap<string, BulkEntry>): BulkReport {
   const known = ids.flatMap((id) => entries.get(id) ?? [])
   const done = known.filter((entry) => entry.outcome === 'done').length
-  return { verb, dryRun, total: ids.length, done, refused: known.length - done, entries: known }
+  return { verb, dryRun, total: ids.length, done, refused: known.length - done, open: ids.length - known.length, entries: known }
 }
 
 function cutOff(error: unknown, { done, total, verb }: BulkReport): unknown {
@@ -78,7 +82,7 @@ function cutOff(error: unknown, { done, total, verb }: BulkReport): unknown {
   return new PawlError(error.code, `${error.message} ${done} of ${many(total, 'run')} had their ${verb} by then; the same command goes on with the rest.`, error.next, error.details, { cause: error })
 }
 
-function tell(out: Output, { verb, dryRun, total, done, refused, entries }: BulkReport): void {
+function tell(out: Output, { verb, dryRun, total, done, refused, open, entries }: BulkReport): void {
   if (total === 0) {
     out.line('No runs were given, so nothing was done.')
     return
@@ -88,5 +92,5 @@ function tell(out: Output, { verb, dryRun, total, done, refused, entries }: Bulk
     const status = entry.outcome === 'refused' ? colors.red('refused') : entry.status === null ? 'done' : paintStatus(entry.status)
     out.line(`${entry.runId}  ${status}${entry.detail === '' ? '' : `  ${cut(entry.detail, 200)}`}`)
   }
-  out.line(`${dryRun ? `Looked at, nothing was changed: ${verb} of` : `${verb}:`} ${many(total, 'run')}, ${done} ${dryRun ? 'would be done' : 'done'}${refused === 0 ? '' : `, ${colors.red(`${refused} refused`)}`}.`)
+  out.line(`${dryRun ? `Looked at, nothing was changed: ${verb} of` : `${verb}:`} ${many(total, 'run')}, ${done} ${dryRun ? 'would be done' : 'done'}${refused === 0 ? '' : `, ${colors.red(`${refused} refused`)}`}${open === 0 ? '' : `, ${colors.red(`of ${open} nothing is known`)}`}.`)
 }

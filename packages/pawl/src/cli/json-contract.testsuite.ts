@@ -12,6 +12,8 @@ const texts = z.array(text)
 
 const bulk = z.object({
   verb: text, dryRun: z.boolean(), total: count, done: count, refused: count,
+  /** Of these nothing is known; they have no entry. */
+  open: count,
   entries: z.array(z.object({ runId: text, outcome: z.enum(['done', 'refused']), status: text.nullable(), detail: text })),
 })
 const progress = z.object({
