@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openWorld, type World } from './cli/world.testsuite.ts'
 import { callPawl } from './cli/call-pawl.testsuite.ts'
+import { failureSchema } from './cli/json-contract.testsuite.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
 let world: World
@@ -14,7 +15,7 @@ const call = (args: readonly string[]) => callPawl(args, { cwd: world.folder, en
 const unknownRun = '01a22825-62eb-7115-9249-dfba67e4f7f7'
 
 describe('what is typed wrongly ends with 2 and names what is wrong', () => {
-  test.each<[string, string[], string]>([
+  const mistakes: [string, string[], string][] = [
     ['no command', [], 'Usage: pawl'],
     ['an unknown command, with the nearest one', ['run', 'lst'], 'Did you mean list?'],
     ['a missing argument', ['run', 'show'], "missing required argument 'run'"],
@@ -35,11 +36,31 @@ describe('what is typed wrongly ends with 2 and names what is wrong', () => {
     ['a level that is none', ['mcp', '--allow', 'all'], 'Allowed choices are read, run, operate'],
     ['half of what was looked at', ['settle', unknownRun, '1', '--did-not', '--attempt', '1'], 'go together'],
     ['an item verb without its item', ['run', 'fail', unknownRun], '--item <seq>'],
-  ])('%s', async (_, args, says) => {
+    ['an option that is none', ['run', 'list', '--limt', '1'], "unknown option '--limt'"],
+  ]
+
+  test.each(mistakes)('%s', async (_, args, says) => {
     const { code, stdout, stderr } = await call(args)
     expect(stderr).toContain(says)
     expect(stdout).toBe('')
     expect(code).toBe(2)
+  })
+
+  test.each(mistakes.filter(([, args]) => args.length > 0))('%s, with --json: one line of JSON', async (_, args, says) => {
+    const { code, stdout, stderr } = await call([...args, '--json'])
+    expect(stderr).toMatch(/^.*\n$/)
+    expect(failureSchema.parse(JSON.parse(stderr))).toMatchObject({ code: 'USAGE', message: expect.stringContaining(says) as string })
+    expect([code, stdout]).toEqual([2, ''])
+  })
+
+  test.each([['-o', 'json'], ['-ojson'], ['--output', 'json'], ['--output=json']])('JSON is what %s %s asks for as well', async (...asked) => {
+    const { code, stderr } = await call(['run', 'list', ...asked, '--limit', '0'])
+    expect([code, JSON.parse(stderr)]).toMatchObject([2, { code: 'USAGE' }])
+  })
+
+  test('after "--" it is no option: a person is spoken to', async () => {
+    const { code, stderr } = await call(['run', 'show', unknownRun, '--limt', '--', '--json'])
+    expect([code, stderr]).toEqual([2, expect.stringContaining("error: unknown option '--limt'")])
   })
 })
 

@@ -12,13 +12,19 @@ export class UsageError extends PawlError {
 }
 
 export function reportFailure(thrown: unknown, how: { json: boolean; verbose: boolean }): number {
-  // Commander has said it already.
-  if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? exitOf.ok : exitOf.usage
+  if (thrown instanceof CommanderError) {
+    if (thrown.exitCode === 0) return exitOf.ok
+    // People were told by commander, with where the help is.
+    if (how.json) process.stderr.write(`${JSON.stringify({ code: 'USAGE', message: usageOf(thrown), details: {} })}\n`)
+    return exitOf.usage
+  }
   const { code, message, details } = explain(thrown)
   process.stderr.write(how.json ? `${JSON.stringify({ code, message, details })}\n` : `${colors.red('pawl:')} ${message}\n`)
   if (how.verbose && thrown instanceof Error) process.stderr.write(`${thrown.stack ?? ''}\n${thrown.cause === undefined ? '' : `caused by ${describe(thrown.cause)}\n`}`)
   return thrown instanceof UsageError ? exitOf.usage : exitOf.failed
 }
+
+const usageOf = ({ code, message }: CommanderError): string => (code === 'commander.help' ? 'Name a command; --help lists them.' : message.replace(/^error: /, '').replaceAll('\n', ' '))
 
 const describe = (cause: unknown): string => (cause instanceof Error ? (cause.stack ?? cause.message) : String(cause))
 

@@ -20,6 +20,13 @@ export interface Leaf<O> {
   readonly run: (call: Call<O>) => Promise<number | void>
 }
 
+/** Whether what was typed asks for JSON: asked before commander has understood it, for where it does not. */
+export function asksForJson(words: readonly string[]): boolean {
+  const end = words.indexOf('--')
+  const options = end === -1 ? words : words.slice(0, end)
+  return options.some((word, i) => word === '--json' || /^(-o=?|--output=)json$/.test(word) || (word === 'json' && /^(-o|--output)$/.test(options[i - 1] ?? '')))
+}
+
 const codes = new WeakMap<Command, number>()
 
 /** The exit code of the leaf that ran under this program. */

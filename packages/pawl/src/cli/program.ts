@@ -22,32 +22,35 @@ import { addTools } from '../commands/tools.ts'
 import { addWorker } from '../commands/worker.ts'
 import { closeEmbedded } from './embedded-place.ts'
 import { reportFailure } from './fail.ts'
-import { codeOf } from './leaf.ts'
+import { asksForJson, codeOf } from './leaf.ts'
 import { readVersion } from './version.ts'
 
 export async function runCommand(words: readonly string[]): Promise<number> {
-  const program = buildProgram()
+  const json = asksForJson(words)
+  const program = buildProgram({ json })
   try {
     await program.parseAsync([...words], { from: 'user' })
     return codeOf(program)
   } catch (error) {
-    return reportFailure(error, { json: words.includes('--json'), verbose: words.includes('--verbose') })
+    return reportFailure(error, { json, verbose: words.includes('--verbose') })
   } finally {
     await closeEmbedded()
   }
 }
 
-export function buildProgram(): Command {
-  const program = commandTree()
-  addCompletion(program, commandTree)
+/** @param how.json what commander refuses is said by `reportFailure`, as JSON, and not by commander. */
+export function buildProgram(how: { readonly json: boolean } = { json: false }): Command {
+  const program = commandTree(how)
+  addCompletion(program, () => commandTree(how))
   return program
 }
 
-function commandTree(): Command {
+function commandTree({ json }: { readonly json: boolean }): Command {
   const program = new Command('pawl')
     .description('Resumable agent runs: a restart skips what is committed, settles what is in flight, continues the rest.')
     .version(readVersion(), '--version')
     .exitOverride()
+    .configureOutput(json ? { writeErr: () => undefined } : {})
     .helpCommand(false)
     .showHelpAfterError('(--help shows how it is used)')
     .addHelpText('after', '\nExit codes: 0 ok · 1 failed · 2 used wrongly · 3 only items that wait for a person are left · 130 stopped by Ctrl-C')
