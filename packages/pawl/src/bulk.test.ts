@@ -1,6 +1,6 @@
 /** One verb for many runs: named, or piped from a list; each has a result of its own, and the exit code says whether one was refused. */
 import { randomUUID } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { createClient, type PawlClient } from '@pawl/client'
 import { PawlError } from '@pawl/core'
@@ -175,4 +175,22 @@ test('an export is written whole or not at all: to stdout, or into a file', asyn
   const other = join(world.folder, 'other.ndjson')
   expect(await world.pawl('run', 'export', unknown, '--out', other)).toMatchObject({ code: 1, stdout: '' })
   expect(readdirSync(world.folder).filter((name) => name.startsWith('other.ndjson'))).toEqual([])
+})
+
+test('an export into a folder that is not there is used wrongly; onto what cannot be written to its end it fails. Neither leaves half a file, or harms what was there', async () => {
+  const { ids: [id = ''] } = await openRuns(1)
+  const nowhere = await world.pawl('run', 'export', id, '--out', join(world.folder, 'gone', 'run.ndjson'))
+  expect(nowhere).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/--out: .*run\.ndjson cannot be written \(ENOENT\)/) as string })
+  const file = join(world.folder, world.write('kept.ndjson', 'what was there\n'))
+  // A disk without room under the draft's name, which has this process's number.
+  symlinkSync('/dev/full', `${file}.${process.pid}.part`)
+  const full = await world.pawl('run', 'export', id, '--out', file)
+  expect(full).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/kept\.ndjson .*\(ENOSPC\).*as it was/) as string })
+  expect([readFileSync(file, 'utf8'), readdirSync(world.folder).filter((name) => name.startsWith('kept.'))]).toEqual(['what was there\n', ['kept.ndjson']])
+})
+
+test('stdout without room ends the command with its reason, not with a stack', async () => {
+  const { ids: [id = ''] } = await openRuns(1)
+  const { code, stderr } = await world.onto('/dev/full', 'run', 'export', id)
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/^pawl: .*ENOSPC.*\n$/)])
 })

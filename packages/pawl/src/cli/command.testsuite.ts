@@ -1,5 +1,6 @@
 /** The command as a real child process, run from its sources, so that a stale build cannot pass for a fresh one. */
 import { spawn, type ChildProcess } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const main = fileURLToPath(new URL('../main.ts', import.meta.url))
@@ -20,6 +21,8 @@ export interface Surroundings {
   readonly env?: Readonly<Record<string, string>>
   /** On its stdin; nothing at all without. */
   readonly input?: string
+  /** Where its stdout goes; without, the test reads it. */
+  readonly onto?: string
 }
 
 export interface Running {
@@ -35,9 +38,11 @@ export const startPawl = (args: readonly string[], surroundings: Surroundings): 
 /** As it is installed: for a fleet of several processes, each of which would compile the sources first. */
 export const startBuilt = (args: readonly string[], surroundings: Surroundings): Running => start([fileURLToPath(new URL('../../bin/pawl.mjs', import.meta.url))], args, surroundings)
 
-function start(program: readonly string[], args: readonly string[], { cwd, env = {}, input }: Surroundings): Running {
+function start(program: readonly string[], args: readonly string[], { cwd, env = {}, input, onto }: Surroundings): Running {
   const { PATH = '', HOME = '' } = process.env
-  const child = spawn(process.execPath, [...program, ...args], { cwd, env: { PATH, HOME, NO_COLOR: '1', ...env }, stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] })
+  const sink = onto === undefined ? undefined : openSync(onto, 'w')
+  const child: ChildProcess = spawn(process.execPath, [...program, ...args], { cwd, env: { PATH, HOME, NO_COLOR: '1', ...env }, stdio: [input === undefined ? 'ignore' : 'pipe', sink ?? 'pipe', 'pipe'] })
+  if (sink !== undefined) closeSync(sink)
   child.stdin?.end(input)
   let stdout = ''
   let stderr = ''

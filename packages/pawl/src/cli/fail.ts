@@ -28,11 +28,12 @@ const usageOf = ({ code, message }: CommanderError): string => (code === 'comman
 
 const describe = (cause: unknown): string => (cause instanceof Error ? (cause.stack ?? cause.message) : String(cause))
 
-/** Postgres' own refusals of a connection; their texts name the user or database, never the password. */
+/** Postgres' own refusals of a connection, whose texts name the user or database, never the password; and a disk's. */
 const refusals: Readonly<Record<string, string>> = {
   '28P01': 'Check user and password of DATABASE_URL (or --database).',
   '28000': 'Check the user of DATABASE_URL (or --database) and what pg_hba.conf allows it.',
   '3D000': 'Create the database, or correct its name in DATABASE_URL (or --database).',
+  ENOSPC: 'The disk that the output goes to is full: make room, and give the command again.',
   '42501': 'Connect as the role that owns the ledger, or grant this one its rights.',
 }
 

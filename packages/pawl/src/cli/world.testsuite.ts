@@ -26,6 +26,8 @@ export interface World {
   child(...args: string[]): Promise<Outcome>
   /** Likewise, with that on its stdin. */
   piped(input: string, ...args: string[]): Promise<Outcome>
+  /** Likewise, with its stdout onto that file. */
+  onto(file: string, ...args: string[]): Promise<Outcome>
   /** Of a command that must succeed. */
   json<T>(...args: string[]): Promise<T>
   write(name: string, text: string): string
@@ -43,6 +45,7 @@ export async function openWorld(options: { migrate: boolean }): Promise<World> {
   const pawl = (...args: string[]): Promise<Outcome> => callPawl(args, { cwd: folder, env })
   return {
     folder, url: database.url, ledger, env, pawl, child: (...args) => runPawl(args, { cwd: folder, env }), piped: (input, ...args) => runPawl(args, { cwd: folder, env, input }),
+    onto: (file, ...args) => runPawl(args, { cwd: folder, env, onto: file }),
     async json<T>(...args: string[]): Promise<T> {
       const { code, stdout, stderr } = await pawl(...args, '--json')
       if (code !== 0) throw new Error(`pawl ${args.join(' ')} ended with ${code}: ${stderr}`)
