@@ -135,6 +135,34 @@ describe('what cannot be done ends with 1 and says the way out', () => {
   })
 })
 
+describe('text of others cannot act on the terminal, in no sentence that says why something failed', () => {
+  const evil = '\u001b[2J\u202Egood\r\npawl: all is well'
+  const named = '⟨U+001B⟩[2J⟨U+202E⟩good'
+
+  test.each<[string, () => string[]]>([
+    ['the key of an item that is refused', () => ['run', 'start', 'mails', '--items', world.write('evil.ndjson', JSON.stringify({ key: evil, payload: { to: 5 } }))]],
+    ['the same, with --verbose', () => ['run', 'start', 'mails', '--verbose', '--items', world.write('evil.ndjson', JSON.stringify({ key: evil, payload: { to: 5 } }))]],
+    ['a file’s name', () => ['run', 'start', 'mails', '--items', evil]],
+    ['what commander says about an option', () => ['run', 'list', `--${evil}`]],
+    ['what commander says about a choice', () => ['run', 'list', '--status', evil]],
+    ['why a config does not load', () => ['tools', '--config', world.write('evil.config.mjs', `throw new Error(${JSON.stringify(evil)})`)]],
+    ['the same in the doctor', () => ['doctor', '--config', world.write('evil.config.mjs', `throw new Error(${JSON.stringify(evil)})`)]],
+    ['an id among several', () => ['run', 'pause', evil, unknownRun]],
+  ])('%s', async (_, args) => {
+    const { code, stdout, stderr } = await world.pawl(...args())
+    const said = stdout + stderr
+    expect(said).toContain(named)
+    expect(said.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u)
+    expect(said).not.toMatch(/^pawl: all is well/m)
+    expect(code).toBeGreaterThan(0)
+  })
+
+  test('with --json it is in the message as it is: JSON is for programs', async () => {
+    const { stderr } = await world.pawl('run', 'start', 'mails', '--json', '--items', world.write('evil.ndjson', JSON.stringify({ key: evil, payload: { to: 5 } })))
+    expect((JSON.parse(stderr) as { message: string }).message).toContain(evil)
+  })
+})
+
 test('before the first migration every command that reads runs names "pawl migrate", which then says what it applied', async () => {
   const fresh = await openWorld({ migrate: false })
   try {

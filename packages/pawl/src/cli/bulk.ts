@@ -6,7 +6,7 @@ import { PawlError } from '@pawl/core'
 import colors from 'picocolors'
 import { exitOf } from './exit-codes.ts'
 import type { Output } from './output.ts'
-import { cut, many } from './plain.ts'
+import { cut, many, plain } from './plain.ts'
 import { paintStatus } from './status.ts'
 
 export interface BulkEntry {
@@ -90,7 +90,7 @@ function tell(out: Output, { verb, dryRun, total, done, refused, open, entries }
   const listed = total <= shown ? entries : entries.filter((entry) => entry.outcome === 'refused').slice(0, shown)
   for (const entry of listed) {
     const status = entry.outcome === 'refused' ? colors.red('refused') : entry.status === null ? 'done' : paintStatus(entry.status)
-    out.line(`${entry.runId}  ${status}${entry.detail === '' ? '' : `  ${cut(entry.detail, 200)}`}`)
+    out.line(`${plain(entry.runId)}  ${status}${entry.detail === '' ? '' : `  ${cut(entry.detail, 200)}`}`)
   }
   out.line(`${dryRun ? `Looked at, nothing was changed: ${verb} of` : `${verb}:`} ${many(total, 'run')}, ${done} ${dryRun ? 'would be done' : 'done'}${refused === 0 ? '' : `, ${colors.red(`${refused} refused`)}`}${open === 0 ? '' : `, ${colors.red(`of ${open} nothing is known`)}`}.`)
 }

@@ -1,8 +1,9 @@
-/** How a command says that it could not: one sentence with the way out on stderr (with `--json` as a JSON line), and the exit code. */
+/** How a command says that it could not: one sentence with the way out on stderr (with `--json` as a JSON line), and the exit code. What it quotes is others' text, and shown as such. */
 import { PawlError } from '@pawl/core'
 import { CommanderError } from 'commander'
 import colors from 'picocolors'
 import { exitOf } from './exit-codes.ts'
+import { plainLines } from './plain.ts'
 
 /** What was typed cannot be meant; exit code 2. */
 export class UsageError extends PawlError {
@@ -19,8 +20,8 @@ export function reportFailure(thrown: unknown, how: { json: boolean; verbose: bo
     return exitOf.usage
   }
   const { code, message, details } = explain(thrown)
-  process.stderr.write(how.json ? `${JSON.stringify({ code, message, details })}\n` : `${colors.red('pawl:')} ${message}\n`)
-  if (how.verbose && thrown instanceof Error) process.stderr.write(`${thrown.stack ?? ''}\n${thrown.cause === undefined ? '' : `caused by ${describe(thrown.cause)}\n`}`)
+  process.stderr.write(how.json ? `${JSON.stringify({ code, message, details })}\n` : `${colors.red('pawl:')} ${plainLines(message)}\n`)
+  if (how.verbose && thrown instanceof Error) process.stderr.write(`${plainLines(thrown.stack ?? '')}\n${thrown.cause === undefined ? '' : `caused by ${plainLines(describe(thrown.cause))}\n`}`)
   return thrown instanceof UsageError ? exitOf.usage : exitOf.failed
 }
 

@@ -2,7 +2,7 @@
 import Table from 'cli-table3'
 import colors from 'picocolors'
 import { openBar, type Bar } from './bar.ts'
-import { plain } from './plain.ts'
+import { plain, plainLines } from './plain.ts'
 
 /** `text` for people, `json` for scripts, `ids` one a line for the next command's `-`. */
 export type Format = 'text' | 'json' | 'ids'
@@ -33,9 +33,9 @@ export class Output {
     return openBar(format, this.format !== 'json')
   }
 
-  /** Beside the answer, on stderr; for people only. */
+  /** Beside the answer, on stderr, as plain text; for people only. */
   remark(text: string): void {
-    if (this.format === 'text') process.stderr.write(`${colors.dim(text)}\n`)
+    if (this.format === 'text') process.stderr.write(`${colors.dim(plainLines(text))}\n`)
   }
 
   /** Cells are shown as `plain` text; a cell may be coloured by its column's `paint`. */

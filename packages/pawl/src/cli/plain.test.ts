@@ -1,8 +1,12 @@
 import { expect, test } from 'vitest'
-import { cut, plain, short } from './plain.ts'
+import { cut, plain, plainLines, short } from './plain.ts'
 
 test('text of others can neither move the cursor, recolour the screen, break the line nor turn the reading direction', () => {
   expect(plain('a\u001b[31mred\u009b2J\r\nb\u202egnp.exe\u2066\u200f')).toBe('a⟨U+001B⟩[31mred⟨U+009B⟩2J⟨U+000D⟩⟨U+000A⟩b⟨U+202E⟩gnp.exe⟨U+2066⟩⟨U+200F⟩')
+})
+
+test('a second line is no line of ours: it is set in, and plain as the first', () => {
+  expect(plainLines('it failed:\r\npawl: all\u202E is well\n')).toBe('it failed:\n  pawl: all⟨U+202E⟩ is well')
 })
 
 test('what has no width, or looks like a space, is named as well: a tag, a soft hyphen, a filler, a lone surrogate', () => {

@@ -6,6 +6,9 @@ import { visibleText } from '@pawl/core'
  */
 export const plain = visibleText
 
+/** Of several lines (why a config does not load, a stack): each is `plain`, and all but the first are set in, so that none passes for a line of ours. */
+export const plainLines = (text: string): string => text.trimEnd().split(/\r?\n/).map(plain).join('\n  ')
+
 /** One line, cut to `most` characters with an ellipsis. */
 export function cut(text: string, most: number): string {
   const signs = Array.from(plain(text))

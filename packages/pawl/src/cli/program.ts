@@ -23,6 +23,7 @@ import { addWorker } from '../commands/worker.ts'
 import { closeEmbedded } from './embedded-place.ts'
 import { reportFailure } from './fail.ts'
 import { asksForJson, codeOf } from './leaf.ts'
+import { plainLines } from './plain.ts'
 import { readVersion } from './version.ts'
 
 export async function runCommand(words: readonly string[]): Promise<number> {
@@ -50,7 +51,7 @@ function commandTree({ json }: { readonly json: boolean }): Command {
     .description('Resumable agent runs: a restart skips what is committed, settles what is in flight, continues the rest.')
     .version(readVersion(), '--version')
     .exitOverride()
-    .configureOutput(json ? { writeErr: () => undefined } : {})
+    .configureOutput(json ? { writeErr: () => undefined } : { outputError: (text, write) => { write(`${plainLines(text)}\n`) } })
     .helpCommand(false)
     .showHelpAfterError('(--help shows how it is used)')
     .addHelpText('after', '\nExit codes: 0 ok · 1 failed · 2 used wrongly · 3 only items that wait for a person are left · 130 stopped by Ctrl-C')

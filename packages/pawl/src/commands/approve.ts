@@ -9,7 +9,7 @@ import { addLeaf } from '../cli/leaf.ts'
 import type { Output } from '../cli/output.ts'
 import { numberArgument } from '../cli/parse.ts'
 import { addPlaceOptions, openClient, type PlaceOptions } from '../cli/place.ts'
-import { time } from '../cli/plain.ts'
+import { plain, time } from '../cli/plain.ts'
 
 interface ApproveOptions extends PlaceOptions {
   readonly digest?: string
@@ -72,7 +72,7 @@ async function decideAll(client: PawlClient, out: Output, { verb, runId, actionI
 function told(out: Output, runId: string, shown: readonly Waiting[], decisions: readonly ApprovalDecision[]): number {
   out.emit({ shown: shown.map(inboxToWire), decisions })
   for (const one of decisions) {
-    const who = one.decidedBy === null ? '' : ` by ${one.decidedBy} at ${time(one.decidedAt)} UTC`
+    const who = one.decidedBy === null ? '' : ` by ${plain(one.decidedBy)} at ${time(one.decidedAt)} UTC`
     out.line(`Action ${one.actionId} of run ${runId}: ${one.outcome === 'decided' ? `${one.status ?? ''} already` : one.outcome}${who}`)
   }
   return decisions.every((one) => one.outcome === 'approved' || one.outcome === 'rejected') ? exitOf.ok : exitOf.failed

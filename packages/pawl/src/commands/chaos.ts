@@ -13,7 +13,7 @@ import { addLeaf } from '../cli/leaf.ts'
 import type { Output } from '../cli/output.ts'
 import { readJson, wholeNumber } from '../cli/parse.ts'
 import { addDatabaseOptions, cliActor, findDatabase, fromEnv, type DatabaseOptions } from '../cli/place.ts'
-import { many } from '../cli/plain.ts'
+import { many, plain } from '../cli/plain.ts'
 import { queueEnv } from '../cli/queue-env.ts'
 
 interface ChaosOptions extends DatabaseOptions {
@@ -115,6 +115,6 @@ function tell(out: Output, verdict: ChaosVerdict): void {
   out.line(`Run ${verdict.run} (seed ${verdict.seed}): ${verdict.status}`)
   out.line(`  ${many(verdict.kills, 'worker')} killed, ${many(verdict.inFlight, 'call')} in flight at that moment, ${many(verdict.takeovers, 'takeover')} of ${many(verdict.items, 'item')}`)
   out.line(`  done twice: ${verdict.duplicates ?? unknown}   lost: ${verdict.lost ?? unknown}   violations: ${verdict.violations}   doubts: ${verdict.doubts}`)
-  for (const problem of verdict.problems) out.line(`  ${colors.red(problem)}`)
+  for (const problem of verdict.problems) out.line(`  ${colors.red(plain(problem))}`)
   if (isWaiting(verdict)) out.line(`Answer what is in doubt: pawl inbox --run ${verdict.run}`)
 }

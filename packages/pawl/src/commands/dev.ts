@@ -9,6 +9,7 @@ import { addLeaf } from '../cli/leaf.ts'
 import type { Output } from '../cli/output.ts'
 import { wholeNumber } from '../cli/parse.ts'
 import { cliActor, fromEnv } from '../cli/place.ts'
+import { plain } from '../cli/plain.ts'
 import { ServiceStack } from '../cli/service-stack.ts'
 import { untilStopped } from '../cli/until-stopped.ts'
 import { moduleFiles } from '../dev/module-files.ts'
@@ -100,7 +101,7 @@ interface Show {
 function openShow(out: Output, dev: RunningDev, processes: number, news: News): Show {
   let agents = dev.agents
   if (out.format !== 'text' || !process.stdout.isTTY) {
-    out.line(['', `${colors.bold('Pawl is up')}  ${agents.join(', ') || 'the config names no agent yet'}`, '', ...whereabouts(dev, processes), '',
+    out.line(['', `${colors.bold('Pawl is up')}  ${agents.map(plain).join(', ') || 'the config names no agent yet'}`, '', ...whereabouts(dev, processes), '',
       'In another terminal, in this folder:', `  pawl run start ${agents[0]?.split('@')[0] ?? '<agent>'} --input '{…}' --watch`, '  pawl run list · pawl inbox · pawl doctor', '', 'Ctrl-C stops everything.'].join('\n'))
     return { rename: (names) => { agents = names }, close: () => Promise.resolve() }
   }

@@ -7,6 +7,7 @@ import { exitOf } from '../cli/exit-codes.ts'
 import { UsageError } from '../cli/fail.ts'
 import { addLeaf } from '../cli/leaf.ts'
 import { findConfig } from '../cli/place.ts'
+import { plain } from '../cli/plain.ts'
 import { checkLock, writeLock } from './tools-lock.ts'
 
 interface ToolsOptions {
@@ -53,7 +54,7 @@ export function addTools(parent: Command): void {
       if (tools.length === 0) out.line('No agent of this config has tools.')
       else out.table(columns, tools.map((tool) => [tool.agent, `${tool.tool}@${tool.version}`, tool.effect, tool.key === 'input' ? 'its input' : 'item and ordinal', tool.verify ? 'yes' : '–', undoCell(tool), tool.interrupted]))
       const standing = [...new Set(tools.filter((tool) => tool.irreversible).map((tool) => tool.tool))]
-      if (standing.length > 0) out.line(`\nCannot be undone: ${colors.yellow(standing.join(', '))}. A compensation leaves what they did standing, and says so.`)
+      if (standing.length > 0) out.line(`\nCannot be undone: ${colors.yellow(standing.map(plain).join(', '))}. A compensation leaves what they did standing, and says so.`)
       return exitOf.ok
     },
   })
