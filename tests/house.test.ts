@@ -80,6 +80,11 @@ test('what runs in browsers comes from the client’s door for them, and asks no
   expect(wrong).toEqual([])
 })
 
+test('what runs in browsers needs no secure context, which a page over plain http is only on one’s own machine', () => {
+  const needing = /\bcrypto\.(?:randomUUID|subtle)\b|\bnavigator\.(?:clipboard|credentials|locks|mediaDevices|serviceWorker|storage)\b|\bcaches\./
+  expect(production.filter((path) => path.includes('/dashboard/web/src/') && needing.test(readFileSync(path, 'utf8'))).map(short)).toEqual([])
+})
+
 test('the client’s door for browsers leads neither to the ledger nor to Node’s own modules', () => {
   const reached = new Set([join(root, 'packages/client/src/http.ts')])
   const outside: string[] = []

@@ -11,6 +11,8 @@ import { hashPassword } from '../src/auth/password.ts'
 import { startDashboard, type RunningDashboard } from '../src/index.ts'
 
 const password = 'correct horse battery'
+/** Leads to this machine, in the browser only. */
+export const elsewhere = 'pawl.test'
 /** May answer; may answer, too; may look. */
 export const people = { olga: 'operate', otto: 'operate', rita: 'read' } as const
 export type Person = keyof typeof people
@@ -45,7 +47,8 @@ export class Ground {
       PAWL_DASHBOARD_USERS: Object.entries(people).map(([name, role]) => `${name}:${role}:${hash}`).join(','), PAWL_SESSION_SECRET: randomBytes(32).toString('hex'),
     }
     const dashboard = await startDashboard(env, { printLink: () => undefined })
-    const browser = await chromium.launch({ executablePath })
+    // By another name this machine is like any other host: a page over plain http from there is no secure context.
+    const browser = await chromium.launch({ executablePath, args: [`--host-resolver-rules=MAP ${elsewhere} 127.0.0.1`] })
     return new Ground(world, dashboard, browser, database, env)
   }
 

@@ -3,7 +3,7 @@ import type { Preview } from '@pawl/client'
 import type { Locator } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { bring } from '../../../packages/testing/src/window/waiting-scenes.ts'
-import { Ground, type Seat } from './ground.ts'
+import { elsewhere, Ground, type Seat } from './ground.ts'
 
 let ground: Ground
 let olga: Seat
@@ -110,4 +110,31 @@ test('a version nobody has is refused before anything is moved', async () => {
   await dialog.getByText('It would be refused').waitFor()
   expect(await dialog.getByRole('button', { name: /^Move it to/ }).count()).toBe(0)
   expect([writes, (await ground.world.direct.getRun(runId)).agentVersion]).toEqual([[], '4'])
+})
+
+/** Of two runs at once, on the page of all runs. */
+async function openMany(seat: Seat, runIds: readonly string[], name: string): Promise<Locator> {
+  for (const runId of runIds) await seat.page.getByLabel(`Select run ${runId}`).check()
+  await seat.page.getByRole('region', { name: 'Chosen runs' }).getByRole('button', { name: `${name}…` }).click()
+  const dialog = seat.page.getByRole('dialog')
+  await dialog.getByRole('button', { name: `${name} ${runIds.length} runs` }).waitFor()
+  return dialog
+}
+
+test('over plain http from another host, where browsers have neither randomUUID nor a clipboard, many are paused, and there is no button that copies nothing', async () => {
+  const dashboard = await ground.startDashboard({ PAWL_HOST: '0.0.0.0' })
+  const { runId, seq } = await bring.approval(ground.world, 'plain-http')
+  const otto = await ground.seat('otto', {}, `http://${elsewhere}:${new URL(dashboard.url).port}`)
+  expect(await otto.page.evaluate('isSecureContext')).toBe(false)
+  await otto.goto('/')
+  const runIds = [runId, (await bring.question(ground.world, 'plain-http')).runId]
+  const dialog = await openMany(otto, runIds, 'Pause')
+  await dialog.getByRole('button', { name: 'Pause 2 runs' }).click()
+  await otto.page.getByRole('region', { name: 'Bulk work' }).getByText('2 done').waitFor()
+  for (const each of runIds) expect((await ground.world.direct.getRun(each)).paused).toBe(true)
+  await otto.goto(`/runs/${runId}/items/${seq}`)
+  await otto.page.getByText(`npx pawl approve ${runId}`).waitFor({ state: 'attached' })
+  expect(await otto.page.locator('button[aria-label^="Copy"]').count()).toBe(0)
+  // Only a page from a trustworthy origin may ask for an opener policy; Chromium says so at each page.
+  expect(otto.complaints.filter((complaint) => !complaint.includes('Cross-Origin-Opener-Policy'))).toEqual([])
 })

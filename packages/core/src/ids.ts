@@ -1,10 +1,11 @@
-import { createHash, randomUUID } from 'node:crypto'
-import { v7 } from 'uuid'
+import { createHash } from 'node:crypto'
+import { v4, v7 } from 'uuid'
 import { canonical } from './codec.ts'
 
 /** Run ids are UUIDv7: sortable by time, so that new runs touch one end of an index. */
 export const newRunId = (): string => v7()
-export const newId = (): string => randomUUID()
+/** In pages, too, over plain http as well, where browsers have no `randomUUID`. */
+export const newId = (): string => v4()
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 export const isUuid = (text: string): boolean => uuidPattern.test(text)

@@ -1,4 +1,5 @@
-import { ActionIcon, Code, CopyButton, Group, Paper, Text, Tooltip } from '@mantine/core'
+import { ActionIcon, Code, Group, Paper, Text, Tooltip } from '@mantine/core'
+import { useClipboard } from '@mantine/hooks'
 import { IconCheck, IconCopy } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 
@@ -12,16 +13,21 @@ export function Empty({ sentence, command }: { readonly sentence: ReactNode; rea
   )
 }
 
-/** A line for the terminal, to be taken along. */
+/** A line for the terminal, to be taken along. Over plain http browsers have no clipboard: there is no button then, and a click chooses the whole line. */
 export function Command({ text }: { readonly text: string }) {
   return (
     <Group gap={4} wrap="nowrap">
-      <Code fz="sm" className="break">{text}</Code>
-      <CopyButton value={text}>{({ copied, copy }) => (
-        <Tooltip label={copied ? 'Copied' : 'Copy'}>
-          <ActionIcon variant="subtle" color="gray" aria-label={`Copy “${text}”`} onClick={copy}>{copied ? <IconCheck size={16} /> : <IconCopy size={16} />}</ActionIcon>
-        </Tooltip>
-      )}</CopyButton>
+      <Code fz="sm" className={globalThis.isSecureContext ? 'break' : 'break whole'}>{text}</Code>
+      {globalThis.isSecureContext && <Copy text={text} />}
     </Group>
+  )
+}
+
+function Copy({ text }: { readonly text: string }) {
+  const { copy, copied, error } = useClipboard()
+  return (
+    <Tooltip label={error !== null ? 'Not copied: the browser does not allow it' : copied ? 'Copied' : 'Copy'}>
+      <ActionIcon variant="subtle" color="gray" aria-label={`Copy “${text}”`} onClick={() => copy(text)}>{copied ? <IconCheck size={16} /> : <IconCopy size={16} />}</ActionIcon>
+    </Tooltip>
   )
 }

@@ -1,6 +1,7 @@
 /** One verb for the chosen runs: first what it would do to each, then a record of what it did. */
 import { Button, Group, Loader, Modal, Paper, Stack, Text, TextInput } from '@mantine/core'
 import type { Run } from '@pawl/client/http'
+import { newId } from '@pawl/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useApi } from '../../api.ts'
@@ -48,7 +49,7 @@ function Preview({ verb, runs, onStarted, onClose }: PreviewProps) {
   const runIds = runs.map(({ id }) => id)
   const { data, error, refetch } = useQuery({ queryKey: ['bulk-preview', verb, runIds], queryFn: () => previewAll(api, verb, runs), staleTime: 0, gcTime: 0 })
   // One key for one opened dialog: a click that is sent twice is one piece of work.
-  const [key] = useState(() => crypto.randomUUID())
+  const [key] = useState(newId)
   const start = useMutation({
     mutationFn: (chosen: readonly RunPreview[]) => api.bulk({ verb, runIds: chosen.map(({ run }) => run.id), ...(reason.trim() === '' ? {} : { reason: reason.trim() }) }, { idempotencyKey: key }),
     onSuccess: ({ id }) => onStarted(id),
