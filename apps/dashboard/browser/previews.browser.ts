@@ -112,6 +112,20 @@ test('a version nobody has is refused before anything is moved', async () => {
   expect([writes, (await ground.world.direct.getRun(runId)).agentVersion]).toEqual([[], '4'])
 })
 
+/** What a dialog shows stays as it is until the answer is called: the repeated looks are held back, and so is the one of the yes. */
+async function holdLooks(): Promise<() => Promise<void>> {
+  let free = (): void => undefined
+  const isFree = new Promise<void>((resolve) => { free = resolve })
+  await olga.page.route(/\/v1\/runs\/.*\/(resume|repin)/, async (route) => {
+    await isFree
+    await route.continue()
+  })
+  return async () => {
+    free()
+    await olga.page.unrouteAll({ behavior: 'wait' })
+  }
+}
+
 /** Of two runs at once, on the page of all runs. */
 async function openMany(seat: Seat, runIds: readonly string[], name: string): Promise<Locator> {
   for (const runId of runIds) await seat.page.getByLabel(`Select run ${runId}`).check()
@@ -120,6 +134,62 @@ async function openMany(seat: Seat, runIds: readonly string[], name: string): Pr
   await dialog.getByRole('button', { name: `${name} ${runIds.length} runs` }).waitFor()
   return dialog
 }
+
+test('move to another version: what somebody moved between the look and the yes is not moved, but looked at again', async () => {
+  const { runId } = await bring.question(ground.world, 'moved-by-two')
+  await olga.goto(`/runs/${runId}`)
+  await olga.page.getByRole('button', { name: 'Move to version…' }).click()
+  const dialog = olga.page.getByRole('dialog')
+  await dialog.getByRole('textbox', { name: 'Version' }).fill('77')
+  await dialog.getByLabel('Also to a version that nobody has now').check()
+  await dialog.getByRole('button', { name: 'Look what would happen' }).click()
+  const yes = dialog.getByRole('button', { name: 'Move it to 77' })
+  await yes.waitFor()
+  const goOn = await holdLooks()
+  await ground.world.direct.repin(runId, { to: '78', force: true })
+  await yes.click()
+  await goOn()
+  await dialog.getByText('Not done: the run has changed since you looked').waitFor()
+  expect([writes, (await ground.world.direct.getRun(runId)).agentVersion]).toEqual([[], '78'])
+  await yes.click()
+  await expect.poll(async () => (await ground.world.direct.getRun(runId)).agentVersion).toBe('77')
+  expect(writes).toEqual(['repin'])
+})
+
+test('many at once: what somebody else lets go on between the look and the yes is looked at again; then it is a record', async () => {
+  const runIds = [(await bring.question(ground.world, 'many-1')).runId, (await bring.question(ground.world, 'many-2')).runId] as const
+  for (const runId of runIds) await ground.world.direct.cancel(runId)
+  await olga.goto('/')
+  const dialog = await openMany(olga, runIds, 'Resume')
+  const goOn = await holdLooks()
+  await ground.world.direct.resume(runIds[0])
+  await dialog.getByRole('button', { name: 'Resume 2 runs' }).click()
+  await goOn()
+  await dialog.getByText('Not done: runs have changed since you looked').waitFor()
+  expect([writes, await statusOf(runIds[0]), await statusOf(runIds[1])]).toEqual([[], 'running', 'cancelled'])
+  await dialog.getByRole('button', { name: 'Resume 2 runs' }).click()
+  await olga.page.getByRole('region', { name: 'Bulk work' }).getByText('2 done').waitFor()
+  expect([writes, await statusOf(runIds[1])]).toEqual([['bulk'], 'running'])
+})
+
+test('many at once: a yes whose answer was lost is asked for again as it was, and is one piece of work', async () => {
+  const runIds = [(await bring.question(ground.world, 'lost-1')).runId, (await bring.question(ground.world, 'lost-2')).runId]
+  await olga.goto('/')
+  const dialog = await openMany(olga, runIds, 'Pause')
+  let begun = ''
+  await olga.page.route('**/v1/bulk', async (route) => {
+    begun = ((await (await route.fetch()).json()) as { id: string }).id
+    await route.abort()
+  }, { times: 1 })
+  await dialog.getByRole('button', { name: 'Pause 2 runs' }).click()
+  await dialog.getByText('Not started').waitFor()
+  for (const each of runIds) await expect.poll(async () => (await ground.world.direct.getRun(each)).paused).toBe(true)
+  await dialog.getByRole('button', { name: 'Pause 2 runs' }).click()
+  await olga.page.getByRole('region', { name: 'Bulk work' }).getByText('2 done').waitFor()
+  expect([writes, new URL(olga.page.url()).searchParams.get('bulk')]).toEqual([['bulk', 'bulk'], begun])
+  // The browser's own words about the answer that was taken away.
+  expect(olga.complaints.splice(0).every((complaint) => complaint.includes('ERR_FAILED'))).toBe(true)
+})
 
 test('over plain http from another host, where browsers have neither randomUUID nor a clipboard, many are paused, and there is no button that copies nothing', async () => {
   const dashboard = await ground.startDashboard({ PAWL_HOST: '0.0.0.0' })

@@ -1,70 +1,62 @@
 /** Moves a run to another agent version: first what the new one would not recognise. */
-import { Alert, Button, Checkbox, Group, Modal, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
-import { PawlError, visibleText } from '@pawl/core'
+import { Alert, Button, Checkbox, Group, Loader, Modal, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
+import { visibleText } from '@pawl/core'
 import type { RepinPreview, Run } from '@pawl/client/http'
-import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useApi } from '../api.ts'
-import { Problem, tellDone } from '../ui/problem.tsx'
+import { Problem } from '../ui/problem.tsx'
 import { Visible } from '../ui/visible.tsx'
 import { plural } from '../words.ts'
+import { isSameMove, previewIn } from './as-shown.ts'
+import { Confirm, NotAsShown } from './confirm.tsx'
 import { Count } from './preview-lists.tsx'
+import { usePreview } from './use-preview.ts'
 
-export function RepinDialog({ run, onClose }: { readonly run: Run; readonly onClose: () => void }) {
-  const api = useApi()
-  const queries = useQueryClient()
+interface RepinDialogProps {
+  readonly run: Run
+  readonly onClose: () => void
+}
+
+export function RepinDialog({ run, onClose }: RepinDialogProps) {
   const [to, setTo] = useState('')
   const [force, setForce] = useState(false)
-  const [reason, setReason] = useState('')
-  const [preview, setPreview] = useState<RepinPreview>()
-  const [error, setError] = useState<unknown>()
-  const [isAsking, setAsking] = useState(false)
-  const ask = async (act: () => Promise<void>): Promise<void> => {
-    setAsking(true)
-    setError(undefined)
-    try {
-      await act()
-    } catch (refusal) {
-      setError(refusal)
-    } finally {
-      setAsking(false)
-    }
-  }
-  const look = (): Promise<void> => ask(async () => {
-    const found = await api.repin(run.id, { to: to.trim(), dryRun: true, force })
-    if (!found.dryRun) throw new PawlError('PRODUCER_ACTED', 'The producer acted when it was asked what it would do. Run both in the same version.', 'retry')
-    setPreview(found)
-  })
-  const move = (): Promise<void> => ask(async () => {
-    const answer = await api.repin(run.id, { to: to.trim(), force, reason: reason.trim() === '' ? undefined : reason })
-    tellDone(`The run goes on with version ${answer.to.version}${answer.dryRun ? '' : `; ${plural(answer.moved, 'item')} moved`}.`)
-    void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey.includes(run.id) })
-    onClose()
-  })
+  /** What is typed is looked at, and shown until something else is typed. */
+  const [isAsked, setAsked] = useState(false)
   return (
     <Modal opened onClose={onClose} size="xl" title="Move this run to another version?" data-verb="repin">
       <Stack gap="sm">
         <Text size="sm">It goes on under another version of <Visible text={run.agent} />, with that version’s model, prompt and tools. It is {run.agentVersion} now. What is in progress is handed back at its next call.</Text>
-        <form onSubmit={(event) => { event.preventDefault(); void look() }}>
+        <form onSubmit={(event) => { event.preventDefault(); setAsked(true) }}>
           <Group align="flex-end" gap="sm">
-            <TextInput label="Version" data-autofocus required value={to} maxLength={40} onChange={(event) => { setTo(event.currentTarget.value); setPreview(undefined) }} />
-            <Button type="submit" variant="default" loading={isAsking && preview === undefined} disabled={to.trim() === ''}>Look what would happen</Button>
+            <TextInput label="Version" data-autofocus required value={to} maxLength={40} onChange={(event) => { setTo(event.currentTarget.value); setAsked(false) }} />
+            <Button type="submit" variant="default" disabled={to.trim() === ''}>Look what would happen</Button>
           </Group>
         </form>
-        <Checkbox checked={force} label="Also to a version that nobody has now" description="The run then waits until a worker of it is started." onChange={(event) => { setForce(event.currentTarget.checked); setPreview(undefined) }} />
-        {error !== undefined && <Problem error={error} title="Not done" />}
-        {preview !== undefined && <>
-          <RepinLists preview={preview} />
-          {preview.isAllowed && <>
-            <TextInput label="Reason, for the record" placeholder="optional" value={reason} maxLength={1_900} onChange={(event) => setReason(event.currentTarget.value)} />
-            <Group>
-              <Button loading={isAsking} onClick={() => { void move() }}>Move it to {visibleText(preview.to.version)}</Button>
-              <Button variant="default" onClick={onClose}>Leave it as it is</Button>
-            </Group>
-          </>}
-        </>}
+        <Checkbox checked={force} label="Also to a version that nobody has now" description="The run then waits until a worker of it is started." onChange={(event) => { setForce(event.currentTarget.checked); setAsked(false) }} />
+        {isAsked && <RepinBody run={run} to={to.trim()} force={force} onClose={onClose} />}
       </Stack>
     </Modal>
+  )
+}
+
+function RepinBody({ run, to, force, onClose }: RepinDialogProps & { readonly to: string; readonly force: boolean }) {
+  const api = useApi()
+  const [reason, setReason] = useState('')
+  const { preview, error, refetch, isOther, onlyAsShown } = usePreview({ queryKey: [run.id, 'repin', to, force], look: async () => previewIn(await api.repin(run.id, { to, force, dryRun: true })), isSame: isSameMove })
+  if (error !== null) return <Problem error={error} onRetry={() => { void refetch() }} />
+  if (preview === undefined) return <Loader size="sm" aria-label="Finding out what would happen" />
+  return (
+    <>
+      {isOther && <NotAsShown />}
+      <RepinLists preview={preview} />
+      {preview.isAllowed && <>
+        <TextInput label="Reason, for the record" placeholder="optional" value={reason} maxLength={1_900} onChange={(event) => setReason(event.currentTarget.value)} />
+        <Confirm runId={run.id} button={`Move it to ${visibleText(preview.to.version)}`} onClose={onClose} act={() => onlyAsShown(async () => {
+          const answer = await api.repin(run.id, { to, force, reason: reason.trim() === '' ? undefined : reason })
+          return `The run goes on with version ${answer.to.version}${answer.dryRun ? '' : `; ${plural(answer.moved, 'item')} moved`}.`
+        })} />
+      </>}
+    </>
   )
 }
 

@@ -1,16 +1,20 @@
 /** One verb for the chosen runs: first what it would do to each, then a record of what it did. */
 import { Button, Group, Loader, Modal, Paper, Stack, Text, TextInput } from '@mantine/core'
-import type { Run } from '@pawl/client/http'
-import { newId } from '@pawl/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import type { PawlClient, Run } from '@pawl/client/http'
+import { newId, PawlError } from '@pawl/core'
+import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useApi } from '../../api.ts'
+import { NotAsShown } from '../../preview/confirm.tsx'
+import { againMs, usePreview } from '../../preview/use-preview.ts'
 import { Problem } from '../../ui/problem.tsx'
 import { plural } from '../../words.ts'
-import { previewAll, sumOf, type BulkVerb, type RunPreview } from './bulk-preview.ts'
+import { isPossible, isSameForAll, previewAll, sumOf, type BulkVerb } from './bulk-preview.ts'
 import { BulkTable } from './bulk-table.tsx'
 
 const VERBS = ['pause', 'resume', 'cancel'] as const satisfies readonly BulkVerb[]
+/** Each look asks about every run: of so many as often as of one alone, of more less often. */
+const runsPerLook = 10
 const title: Readonly<Record<BulkVerb, string>> = { pause: 'Pause', resume: 'Resume', cancel: 'Cancel' }
 
 interface BulkBarProps {
@@ -36,6 +40,8 @@ export function BulkBar({ runs, onClear, onStarted }: BulkBarProps) {
   )
 }
 
+type BulkRequest = Parameters<PawlClient['bulk']>[0]
+
 interface PreviewProps {
   readonly verb: BulkVerb
   readonly runs: readonly Run[]
@@ -47,25 +53,37 @@ function Preview({ verb, runs, onStarted, onClose }: PreviewProps) {
   const api = useApi()
   const [reason, setReason] = useState('')
   const runIds = runs.map(({ id }) => id)
-  const { data, error, refetch } = useQuery({ queryKey: ['bulk-preview', verb, runIds], queryFn: () => previewAll(api, verb, runs), staleTime: 0, gcTime: 0 })
+  const { preview: data, error, refetch, isOther, onlyAsShown } = usePreview({
+    queryKey: [verb, runIds], look: () => previewAll(api, verb, runs), isSame: isSameForAll, everyMs: againMs * Math.ceil(runs.length / runsPerLook),
+  })
   // One key for one opened dialog: a click that is sent twice is one piece of work.
   const [key] = useState(newId)
+  /** Asked for, and without an answer: whether it was begun is found out by asking for the very same again. */
+  const [unanswered, setUnanswered] = useState<BulkRequest>()
+  const send = (request: BulkRequest) => {
+    setUnanswered(request)
+    return api.bulk(request, { idempotencyKey: key })
+  }
   const start = useMutation({
-    mutationFn: (chosen: readonly RunPreview[]) => api.bulk({ verb, runIds: chosen.map(({ run }) => run.id), ...(reason.trim() === '' ? {} : { reason: reason.trim() }) }, { idempotencyKey: key }),
-    onSuccess: ({ id }) => onStarted(id),
+    mutationFn: () => (unanswered !== undefined ? send(unanswered)
+      : onlyAsShown((now) => send({ verb, runIds: now.filter(isPossible).map(({ run }) => run.id), ...(reason.trim() === '' ? {} : { reason: reason.trim() }) }))),
+    onSuccess: (started) => { if (started !== undefined) onStarted(started.id) },
+    onError: (refusal) => { if (refusal instanceof PawlError && refusal.next !== 'retry') setUnanswered(undefined) },
   })
   if (error !== null) return <Problem error={error} onRetry={() => { void refetch() }} />
   if (data === undefined) return <Group justify="center" p="xl"><Loader aria-label="Finding out what would happen" /></Group>
-  const possible = data.filter(({ refusal }) => refusal === undefined)
+  const possible = data.filter(isPossible)
+  const count = unanswered?.runIds?.length ?? possible.length
   return (
     <Stack gap="sm">
+      {isOther && <NotAsShown who="runs have" />}
       <Text size="sm">{sumOf(verb, possible)}</Text>
       <BulkTable previews={data} />
       {verb !== 'pause' && <TextInput size="sm" label="Reason" description="Kept with the record of each run." value={reason} onChange={(event) => setReason(event.currentTarget.value)} maxLength={2_000} />}
       {start.error !== null && <Problem error={start.error} title="Not started" />}
       <Group justify="flex-end">
         <Button variant="default" onClick={onClose}>Leave it</Button>
-        <Button {...(verb === 'cancel' ? { color: 'red' } : {})} disabled={possible.length === 0} loading={start.isPending} onClick={() => start.mutate(possible)}>{title[verb]} {plural(possible.length, 'run')}</Button>
+        <Button {...(verb === 'cancel' ? { color: 'red' } : {})} disabled={count === 0} loading={start.isPending} onClick={() => start.mutate()}>{title[verb]} {plural(count, 'run')}</Button>
       </Group>
     </Stack>
   )

@@ -1,6 +1,7 @@
 /** What one verb would do to each of several runs, found by reading alone. */
 import type { PawlClient, Preview, Run } from '@pawl/client/http'
-import { isEndedRun, PawlError } from '@pawl/core'
+import { isEndedRun } from '@pawl/core'
+import { previewIn } from '../../preview/as-shown.ts'
 import { number, plural, words } from '../../words.ts'
 
 export type BulkVerb = 'pause' | 'resume' | 'cancel'
@@ -23,9 +24,25 @@ export async function previewAll(api: Pick<PawlClient, 'resume' | 'cancel'>, ver
 
 async function previewOne(api: Pick<PawlClient, 'resume' | 'cancel'>, verb: BulkVerb, run: Run): Promise<RunPreview> {
   if (verb === 'pause') return { run, preview: undefined, refusal: isEndedRun(run.status) ? `It is ${words(run.status)}.` : run.paused ? 'It is paused already.' : undefined }
-  const preview = await api[verb](run.id, { dryRun: true })
-  if (!preview.dryRun) throw new PawlError('PRODUCER_ACTED', 'The producer acted when it was asked what it would do. Run both in the same version.', 'retry')
+  const preview = previewIn(await api[verb](run.id, { dryRun: true }))
   return { run, preview, refusal: preview.isAllowed ? undefined : `It is ${words(preview.status)}.` }
+}
+
+export const isPossible = ({ refusal }: RunPreview): boolean => refusal === undefined
+
+/**
+ * Whether a yes to the one is a yes to the other: each run that would be told now was to be told as it is now. Being under way is one state, since runs go
+ * through it by themselves. A run that can no longer be told is left alone and holds up nobody, unless no other is left.
+ */
+export function isSameForAll(shown: readonly RunPreview[], now: readonly RunPreview[]): boolean {
+  const before = new Map(shown.filter(isPossible).map((one) => [one.run.id, stateOf(one)]))
+  const told = now.filter(isPossible)
+  return told.length > 0 && told.every((one) => before.get(one.run.id) === stateOf(one))
+}
+
+function stateOf({ run, preview }: RunPreview): string {
+  const status = preview?.status ?? run.status
+  return isEndedRun(status) ? status : 'under way'
 }
 
 /** The whole in one sentence. */
