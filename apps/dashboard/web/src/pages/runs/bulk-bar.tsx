@@ -79,7 +79,7 @@ function Preview({ verb, runs, onStarted, onClose }: PreviewProps) {
       {isOther && <NotAsShown who="runs have" />}
       <Text size="sm">{sumOf(verb, possible)}</Text>
       <BulkTable previews={data} />
-      {verb !== 'pause' && <TextInput size="sm" label="Reason" description="Kept with the record of each run." value={reason} onChange={(event) => setReason(event.currentTarget.value)} maxLength={2_000} />}
+      <TextInput size="sm" label="Reason" description="Kept with the record of each run." value={reason} onChange={(event) => setReason(event.currentTarget.value)} maxLength={2_000} />
       {start.error !== null && <Problem error={start.error} title="Not started" />}
       <Group justify="flex-end">
         <Button variant="default" onClick={onClose}>Leave it</Button>
