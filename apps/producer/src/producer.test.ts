@@ -146,6 +146,20 @@ describe('verbs', () => {
     expect(await ask(open.url, method, path)).toMatchObject({ status: 400, body: { detail: expect.stringMatching(/limit|status|cursor|agnet|label/) as string } })
   })
 
+  test.each(['label=team:red&label=team:blue', 'label=team:red&label=%7B%22team%22%3A%22blue%22%7D'])('%s asks for what no run can have: a 400 that names both values, of lists and of counts', async (query) => {
+    for (const path of ['/v1/runs', '/v1/runs/counts']) {
+      expect(await ask(open.url, 'GET', `${path}?${query}`)).toMatchObject({ status: 400, body: { code: 'BAD_LABELS', detail: expect.stringMatching(/"team" with two values, "red" and "blue"/) as string } })
+    }
+  })
+
+  test('labels of several names must all hold, and one said twice is one', async () => {
+    const { body } = await ask(open.url, 'POST', '/v1/runs', { agent: 'stock', items: [], labels: { team: 'green', order: '1' } })
+    await ask(open.url, 'POST', '/v1/runs', { agent: 'stock', items: [], labels: { team: 'green', order: '2' } })
+    const found = await ask(open.url, 'GET', '/v1/runs?label=team:green&label=order:1&label=team:green')
+    expect(found.body['entries']).toMatchObject([{ id: body['id'] }])
+    expect((await ask(open.url, 'GET', '/v1/runs?label=__proto__:x')).body['entries']).toEqual([])
+  })
+
   test('an unknown path is a problem document too', async () => {
     expect(await ask(open.url, 'GET', '/v2/runs')).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } })
   })

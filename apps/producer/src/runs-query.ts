@@ -18,8 +18,21 @@ type Query = Omit<RunsFilter, 'labels' | 'paused'> & { readonly label?: string |
 
 /** Throws `BAD_LABELS`. */
 export function wantedOf<Q extends Query>({ label, paused, ...query }: Q): Omit<Q, 'label' | 'paused'> & Pick<RunsFilter, 'labels' | 'paused'> {
-  return { ...query, labels: label === undefined ? undefined : Object.assign({}, ...[label].flat().map(labelsOf)) as Record<string, string>, paused: paused === undefined ? undefined : paused === 'true' }
+  return { ...query, labels: label === undefined ? undefined : allOf([label].flat().flatMap((text) => Object.entries(labelsOf(text)))), paused: paused === undefined ? undefined : paused === 'true' }
 }
+
+/** All of them must hold, which two values under one name never do. */
+function allOf(labels: readonly (readonly [string, string])[]): Record<string, string> {
+  const wanted = new Map<string, string>()
+  for (const [name, value] of labels) {
+    const other = wanted.get(name)
+    if (other !== undefined && other !== value) throw new PawlError('BAD_LABELS', `label asks for ${told(name)} with two values, ${told(other)} and ${told(value)}: all labels must hold, so no run could be found. Ask for each in a request of its own.`)
+    wanted.set(name, value)
+  }
+  return Object.fromEntries(wanted)
+}
+
+const told = (text: string): string => JSON.stringify(text.slice(0, 64))
 
 function labelsOf(text: string): Record<string, string> {
   try {

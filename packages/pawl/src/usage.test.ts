@@ -22,6 +22,8 @@ describe('what is typed wrongly ends with 2 and names what is wrong', () => {
     ['a status that is none', ['run', 'list', '--status', 'done'], 'Allowed choices are'],
     ['a limit that is no number', ['run', 'list', '--limit', 'many'], 'whole number from 1 to 1000'],
     ['a label without a value', ['run', 'start', 'notes', '--label', 'team'], '--label team=billing'],
+    ['two values for a label of a new run', ['run', 'start', 'notes', '--label', 'team=red', '--label', 'team=blue'], '"team" was given "red" and "blue"'],
+    ['two values for a label to look for', ['run', 'list', '--label', 'team=red', '--label', 'order=1', '--label', 'team=blue'], '"team" was given "red" and "blue"'],
     ['input that is not JSON', ['run', 'start', 'notes', '--input', '{lines: 1}'], '--input is not JSON'],
     ['input with a number that would be changed', ['run', 'start', 'notes', '--input', '{"lines":9007199254740993}'], '--input: The value holds the number 9007199254740993'],
     ['an input file that is not there', ['run', 'start', 'notes', '--input', '@gone.json'], 'gone.json cannot be read (ENOENT)'],

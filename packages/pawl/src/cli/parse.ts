@@ -29,7 +29,10 @@ function readText(file: string, option: string): string {
 export function collectLabel(given: string, before: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
   const at = given.indexOf('=')
   if (at < 1) throw new InvalidArgumentError('Write it like --label team=billing.')
-  return { ...before, [given.slice(0, at)]: given.slice(at + 1) }
+  const [name, value] = [given.slice(0, at), given.slice(at + 1)]
+  const other = Object.hasOwn(before, name) ? before[name] : undefined
+  if (other !== undefined && other !== value) throw new InvalidArgumentError(`A run has one value under a label; "${name}" was given "${other}" and "${value}".`)
+  return { ...before, [name]: value }
 }
 
 export const wholeNumber = (least: number, most: number) => (given: string): number => {

@@ -13,3 +13,9 @@ test('what an address says wrongly is left out, and an empty one asks for everyt
   expect(isFiltered(view)).toBe(false)
   expect(filterOf(view)).toEqual({})
 })
+
+test('of two values under one name the later is asked for, and it alone is shown', () => {
+  const view = readView(new URLSearchParams('label=team%3Ared&label=order%3A1&label=team%3Ablue'))
+  expect(view.labels).toEqual(['order:1', 'team:blue'])
+  expect(filterOf(view)).toEqual({ labels: { order: '1', team: 'blue' } })
+})

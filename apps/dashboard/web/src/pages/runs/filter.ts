@@ -16,11 +16,13 @@ export interface RunsView {
 const isStatus = (text: string): text is RunStatus => RUN_STATUSES.some((status) => status === text)
 const isLabel = (text: string): boolean => text.indexOf(':') > 0
 
-/** What the address says; what it says wrongly is left out. */
+const nameOf = (label: string): string => label.slice(0, label.indexOf(':'))
+
+/** What the address says; what it says wrongly is left out, and of two values under one name, which no run has, the earlier. */
 export const readView = (search: URLSearchParams): RunsView => ({
   status: search.getAll('status').filter(isStatus),
   agent: search.get('agent')?.trim() ?? '',
-  labels: search.getAll('label').filter(isLabel),
+  labels: search.getAll('label').filter(isLabel).filter((label, i, all) => i === all.findLastIndex((other) => nameOf(other) === nameOf(label))),
   search: search.get('search')?.trim() ?? '',
   isPaused: search.get('paused') === 'true',
 })
@@ -41,7 +43,7 @@ export const isFiltered = (view: RunsView): boolean => writeView(view).size > 0
 export function filterOf({ agent, labels, search, isPaused }: RunsView): ClientFilter {
   return {
     ...(agent === '' ? {} : { agent }),
-    ...(labels.length === 0 ? {} : { labels: Object.fromEntries(labels.map((label) => [label.slice(0, label.indexOf(':')), label.slice(label.indexOf(':') + 1)])) }),
+    ...(labels.length === 0 ? {} : { labels: Object.fromEntries(labels.map((label) => [nameOf(label), label.slice(label.indexOf(':') + 1)])) }),
     ...(search === '' ? {} : { search }),
     ...(isPaused ? { paused: true } : {}),
   }
