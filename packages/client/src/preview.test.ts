@@ -1,4 +1,4 @@
-import type { ActionView, PreviewFacts, RunView } from '@pawl/ledger'
+import type { PreviewedAction, PreviewFacts, RunView, Sample } from '@pawl/ledger'
 import { applied, defineTool } from '@pawl/tools'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -15,21 +15,23 @@ const tools = new Map([
   defineTool({ ...base, name: 'row', effect: 'transactional' }),
 ].map((tool) => [tool.name, tool]))
 
-const action = (tool: string, more: Partial<ActionView> = {}): ActionView => ({
-  runId: 'r', id: 1, orderNo: 1, itemSeq: 1, key: 'k', tool, toolVersion: '1', effect: tools.get(tool)?.effect ?? 'non-idempotent', status: 'started', attempt: 1, sends: 1, refused: 0,
-  args: 'null', result: null, evidence: [], appliedEvidence: null, error: null, undo: null, undoes: null, settledBy: null, timeoutMs: 1, keyExpiresAt: null, answerableAt: null, startedAt: new Date(), committedAt: null, ...more,
+const action = (tool: string, more: Partial<PreviewedAction> = {}): PreviewedAction => ({
+  id: 1, itemSeq: 1, key: 'k', tool, toolVersion: '1', effect: tools.get(tool)?.effect ?? 'non-idempotent', status: 'started', isUndo: false, isProved: false, isKeyExpired: false, ...more,
 })
 const run = (status: RunView['status']): RunView => ({
   id: 'r', namespace: 'default', agent: 'a', agentVersion: '1', modelVersion: null, promptVersion: null, schemaVersion: 1, lockDigest: null, status, paused: false, ending: 1, labels: {}, policy: { onFailure: 'hold' }, input: 'null', result: null, error: null, createdBy: 'x',
   createdAt: new Date(), startedAt: null, finishedAt: null, blockedReasons: {}, open: { pending: 1, inProgress: 2, blocked: 0 },
   tally: { total: 9, pending: 1, inProgress: 2, blocked: 0, done: 3, failed: 2, cancelled: 1, compensated: 0 },
 })
-const of = (...actions: ActionView[]) => ({ total: actions.length, actions })
-const facts = (more: Partial<PreviewFacts> = {}): PreviewFacts => ({ committedInOpenItems: 4, stoppedSplits: 0, unsettled: of(), undoable: of(), residue: of(), lastRefused: of(), keysExpired: new Set(), ...more })
+const of = (...actions: PreviewedAction[]): Sample => ({ total: actions.length, actions })
+/** Of the unsettled ones only `first` are shown. */
+const unsettledOf = (actions: readonly PreviewedAction[], first = actions.length): Pick<PreviewFacts, 'unsettled' | 'unsettledByKind'> =>
+  ({ unsettled: { total: actions.length, actions: actions.slice(0, first) }, unsettledByKind: actions.map((each) => ({ ...each, n: 1 })) })
+const facts = (more: Partial<PreviewFacts> = {}): PreviewFacts => ({ committedInOpenItems: 4, stoppedSplits: 0, ...unsettledOf([]), undoable: of(), residue: of(), lastRefused: of(), ...more })
 
-function fate(verb: PreviewVerb, unsettled: ActionView, expired = false): string {
-  const preview = previewVerb(verb, run('running'), facts({ unsettled: of(unsettled), keysExpired: new Set(expired ? [unsettled.id] : []) }), tools)
-  return (['calledAgain', 'verified', 'asked'] as const).filter((list) => preview[list].length > 0).join()
+function fate(verb: PreviewVerb, unsettled: PreviewedAction): string {
+  const preview = previewVerb(verb, run('running'), facts(unsettledOf([unsettled])), tools)
+  return (['calledAgain', 'verified', 'asked'] as const).filter((list) => preview[list].length > 0 && preview.counts[list] === 1).join()
 }
 
 describe('an unsettled call, by what its tool can do', () => {
@@ -39,10 +41,10 @@ describe('an unsettled call, by what its tool can do', () => {
   ])('%s: a resume has it %s; cancel and compensate, which send nothing forward, %s', (tool, resumed, stopped) => {
     expect([fate('resume', action(tool)), fate('cancel', action(tool)), fate('compensate', action(tool))]).toEqual([resumed, stopped, stopped])
   })
-  test('past its key window it is asked about, or verified', () => expect(fate('resume', action('keyed'), true)).toBe('asked'))
+  test('past its key window it is asked about, or verified', () => expect(fate('resume', action('keyed', { isKeyExpired: true }))).toBe('asked'))
   test('of another version of the tool it is asked about', () => expect(fate('resume', action('keyed', { toolVersion: '0' }))).toBe('asked'))
   test('in doubt already it stays with people', () => expect(fate('resume', action('lookup', { status: 'in_doubt' }))).toBe('asked'))
-  test('with a result that came late it needs nobody', () => expect(fate('resume', action('opaque', { appliedEvidence: '1' }))).toBe('verified'))
+  test('with a result that came late it needs nobody', () => expect(fate('resume', action('opaque', { isProved: true }))).toBe('verified'))
 })
 
 describe('the counts', () => {
@@ -60,6 +62,18 @@ describe('the counts', () => {
     const preview = previewVerb('compensate', run('failed'), facts({ undoable: of(action('keyed', { id: 9 }), action('keyed', { id: 3 })), residue: of(action('opaque', { status: 'abandoned' })) }), tools)
     expect(preview.undone.map((each) => each.action)).toEqual([9, 3])
     expect(preview.residue).toMatchObject([{ tool: 'opaque', why: expect.stringContaining('nobody knows') as string }])
+  })
+  test('count all of them, not only those that are listed', () => {
+    const undoing = previewVerb('compensate', run('failed'), facts({ undoable: { total: 50_000, actions: [action('keyed')] }, residue: { total: 3_000, actions: [action('opaque')] } }), tools)
+    expect(undoing).toMatchObject({ undone: [{}], residue: [{}], counts: { calledAgain: 0, verified: 0, asked: 0, undone: 50_000, residue: 3_000 }, isCut: true })
+    const unsettled = unsettledOf([action('keyed'), action('keyed'), action('lookup'), action('opaque'), action('opaque')], 1)
+    const resuming = previewVerb('resume', run('failed'), facts({ ...unsettled, lastRefused: { total: 20, actions: [action('keyed', { status: 'failed' })] } }), tools)
+    expect(resuming).toMatchObject({ verified: [], asked: [], counts: { calledAgain: 22, verified: 1, asked: 2, undone: 0, residue: 0 }, isCut: true })
+    expect(resuming.calledAgain).toHaveLength(2)
+  })
+  test('what a verb does not touch cuts nothing', () => {
+    const many = { total: 50_000, actions: [action('keyed')] }
+    expect(previewVerb('cancel', run('running'), facts({ undoable: many, residue: many, lastRefused: many }), tools)).toMatchObject({ undone: [], counts: { undone: 0, residue: 0, calledAgain: 0 }, isCut: false })
   })
   test('what the verb would refuse is said', () => {
     expect(previewVerb('resume', run('compensated'), facts(), tools).isAllowed).toBe(false)

@@ -131,7 +131,9 @@ export const previewSchema = z.object({
   undone: previewed,
   /** Writes that stand, because nothing can take them back. */
   residue: previewed,
-  /** True: the lists show the first thousand of each only. */
+  /** How many there are in all. */
+  counts: z.object({ calledAgain: count, verified: count, asked: count, undone: count, residue: count }),
+  /** True: the lists show the first thousand only of some. */
   isCut: z.boolean(),
 })
 export type Preview = z.infer<typeof previewSchema>

@@ -47,6 +47,6 @@ export { getItem, listItems, type ItemFilter, type ItemView } from './reads/list
 export { readBriefFacts, readBriefTally } from './reads/read-brief.ts'
 export type { Page, PageRequest } from './reads/pages.ts'
 export { readRepin, type LiveBuild, type RepinFacts } from './reads/read-repin.ts'
-export { readPreview, type PreviewFacts, type Sample } from './reads/read-preview.ts'
+export { readPreview, type PreviewedAction, type PreviewFacts, type Sample, type UnsettledKind } from './reads/read-preview.ts'
 export { auditLedger, findViolation, type AuditReport, type AuditViolation } from './audit/audit-ledger.ts'
 export { oracleInvariants } from './audit/oracle.ts'

@@ -42,6 +42,10 @@ async function addAction(runId: string, itemSeq: number, status: string, more: {
   return Number(row?.id)
 }
 
+const addMany = (runId: string, n: number, status: string, undo: string | null = null) =>
+  ledger.query(`insert into pawl.actions (run_id, item_seq, key, tool, tool_version, effect, status, epoch, args, args_digest, undo, timeout_ms, settle_ms)
+    select $1, 1, $3 || i, 't', '1', 'idempotent', $2, 1, '{}', 'd', $4::text, 1, 1 from generate_series(1, $5::integer) as i`, [runId, status, newId(), undo, n])
+
 const setItem = (runId: string, seq: number, status: string, reason: string | null = null) =>
   ledger.query('update pawl.items set status = $3, blocked_reason = $4 where run_id = $1 and seq = $2', [runId, seq, status, reason])
 
@@ -140,8 +144,21 @@ describe('a preview', () => {
     const facts = await readPreview(ledger, id)
     const ids = (sample: { actions: readonly { id: number }[] }): number[] => sample.actions.map((action) => action.id)
     expect({ ...facts, unsettled: ids(facts.unsettled), undoable: ids(facts.undoable), residue: ids(facts.residue), lastRefused: ids(facts.lastRefused) }).toEqual({
-      committedInOpenItems: 3, stoppedSplits: 0, unsettled: [expired, fresh], undoable: undoable.toReversed(), residue, lastRefused: [refused], keysExpired: new Set([expired]),
+      committedInOpenItems: 3, stoppedSplits: 0, unsettled: [expired, fresh], undoable: undoable.toReversed(), residue, lastRefused: [refused], unsettledByKind: expect.any(Array) as unknown[],
     })
+    expect(facts.unsettled.actions.map((action) => action.isKeyExpired)).toEqual([true, false])
+  })
+
+  test('counts what it does not list, the unsettled by what decides about them', async () => {
+    const id = await startOf(1)
+    await addMany(id, 1_002, 'committed', '{}')
+    await addMany(id, 1_003, 'committed')
+    await addMany(id, 1_004, 'started')
+    await addAction(id, 1, 'in_doubt', { effect: 'non-idempotent' })
+    const { undoable, residue, unsettled, unsettledByKind } = await readPreview(ledger, id)
+    expect([undoable, residue, unsettled].map((sample) => [sample.total, sample.actions.length])).toEqual([[1_002, 1_000], [1_003, 1_000], [1_005, 1_000]])
+    const kind = { tool: 't', toolVersion: '1', isUndo: false, isProved: false, isKeyExpired: false }
+    expect(unsettledByKind.toSorted((a, b) => b.n - a.n)).toEqual([{ ...kind, effect: 'idempotent', status: 'started', n: 1_004 }, { ...kind, effect: 'non-idempotent', status: 'in_doubt', n: 1 }])
   })
 })
 

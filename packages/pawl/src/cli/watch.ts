@@ -79,6 +79,6 @@ async function sayNext(client: PawlClient, runId: string, out: Output, last: Pro
   out.line(`Run ${runId} waits for a person: ${describeProgress(last)}. Next:`)
   for (const command of next) out.line(`  ${colors.cyan(command)}`)
   const more = entries.length - 1
-  if (more > 0) out.line(`and ${more}${cursor === null ? '' : ' or more'} other${more === 1 ? '' : 's'}: pawl inbox --run ${runId}`)
+  if (more > 0 || cursor !== null) out.line(`and ${Math.max(more, 1)}${cursor === null ? '' : ' or more'} other${more === 1 && cursor === null ? '' : 's'}: pawl inbox --run ${runId}`)
   return exitOf.blocked
 }

@@ -1,5 +1,5 @@
 /** What a verb would do, with counts, and each call by name. */
-import { Alert, Anchor, Code, SimpleGrid, Stack, Text } from '@mantine/core'
+import { Anchor, Code, SimpleGrid, Stack, Text } from '@mantine/core'
 import type { Preview } from '@pawl/client/http'
 import { Link } from 'react-router'
 import { itemPath } from '../place.ts'
@@ -19,30 +19,29 @@ const most = 100
 const openUpTo = 10
 
 export function PreviewLists({ preview }: { readonly preview: Preview }) {
-  const { verb, items, skipped, isCut } = preview
+  const { verb, items, skipped, counts } = preview
   return (
     <Stack gap="sm">
       <SimpleGrid cols={{ base: 2, sm: 4 }} spacing="xs" data-preview={verb}>
         {verb === 'resume' ? <Count name="Items that go round again" n={items.again} /> : <Count name="Items that are stopped" n={items.stopped} />}
         <Count name="Items left as they are" n={items.kept} />
         {verb === 'resume' && <Count name="Committed calls skipped" n={skipped} />}
-        {lists.map(([field, name]) => <Count key={field} name={name} n={preview[field].length} isMore={isCut && preview[field].length >= 1_000} />)}
+        {lists.map(([field, name]) => <Count key={field} name={name} n={counts[field]} />)}
       </SimpleGrid>
-      {isCut && <Alert color="gray" p="xs">There are more than a thousand of some; the first thousand of each are looked at.</Alert>}
-      {lists.map(([field, name, how]) => <Calls key={field} name={name} how={how} runId={preview.runId} calls={preview[field]} />)}
+      {lists.map(([field, name, how]) => <Calls key={field} name={name} how={how} runId={preview.runId} calls={preview[field]} n={counts[field]} />)}
     </Stack>
   )
 }
 
-export function Count({ name, n, isMore = false }: { readonly name: string; readonly n: number; readonly isMore?: boolean }) {
-  return <div data-count={name}><Text size="xs" c="dimmed">{name}</Text><Text fw={650} size="lg" className="nums" {...(n === 0 ? { c: 'dimmed' } : {})}>{number(n)}{isMore ? ' or more' : ''}</Text></div>
+export function Count({ name, n }: { readonly name: string; readonly n: number }) {
+  return <div data-count={name}><Text size="xs" c="dimmed">{name}</Text><Text fw={650} size="lg" className="nums" {...(n === 0 ? { c: 'dimmed' } : {})}>{number(n)}</Text></div>
 }
 
-function Calls({ name, how, runId, calls }: { readonly name: string; readonly how: string; readonly runId: string; readonly calls: Listed }) {
-  if (calls.length === 0) return null
+function Calls({ name, how, runId, calls, n }: { readonly name: string; readonly how: string; readonly runId: string; readonly calls: Listed; readonly n: number }) {
+  if (n === 0) return null
   return (
-    <details open={calls.length <= openUpTo}>
-      <summary>{name}: {number(calls.length)} <Text span size="sm" c="dimmed">{how}</Text></summary>
+    <details open={n <= openUpTo}>
+      <summary>{name}: {number(n)} <Text span size="sm" c="dimmed">{how}</Text></summary>
       <table className="rows">
         <thead><tr><th>Item</th><th>Tool</th><th className="wide">Key</th><th>Now</th><th>Why</th></tr></thead>
         <tbody>{calls.slice(0, most).map((call) => (
@@ -55,7 +54,7 @@ function Calls({ name, how, runId, calls }: { readonly name: string; readonly ho
           </tr>
         ))}</tbody>
       </table>
-      {calls.length > most && <Text size="sm" c="dimmed">The first {most} of them.</Text>}
+      {n > most && <Text size="sm" c="dimmed">The first {Math.min(most, calls.length)} of them.</Text>}
     </details>
   )
 }

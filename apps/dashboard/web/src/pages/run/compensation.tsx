@@ -19,6 +19,8 @@ interface Undone {
   readonly undoes: readonly Action[]
   readonly undone: ReadonlyMap<number, Action>
   readonly residue: readonly Action[]
+  /** There may be more of it. */
+  readonly isResidueCut: boolean
   readonly isCut: boolean
 }
 
@@ -32,6 +34,7 @@ async function readUndone(api: PawlClient, runId: string): Promise<Undone> {
     undoes: undoing.flatMap(({ entries }) => entries).filter(({ undoes }) => undoes !== null),
     undone: new Map([...compensated.entries, ...committed.entries].map((action) => [action.id, action])),
     residue: [...committed.entries.filter(({ effect, undoes, undo }) => effect !== 'read' && undoes === null && (undo === null || undo === undefined)), ...abandoned.entries],
+    isResidueCut: [committed, abandoned].some(({ cursor }) => cursor !== null),
     isCut: [...undoing, compensated, committed, abandoned].some(({ cursor }) => cursor !== null),
   }
 }
@@ -54,7 +57,7 @@ export function Compensation({ run }: { readonly run: Run }) {
       </section>
       <section aria-label="Residue">
         <Title order={2} mb="xs">Residue</Title>
-        <Text size="sm" c="dimmed" mb="xs">{data.residue.length === 0 ? 'None: everything that was done to the world was taken back.' : `${plural(data.residue.length, 'call')} that ${data.residue.length === 1 ? 'stands' : 'stand'}: without an inverse, or abandoned.`}</Text>
+        <Text size="sm" c="dimmed" mb="xs">{residueSaid(data)}</Text>
         {data.residue.length > 0 && (
           <table className="rows">
             <thead><tr><th>Item</th><th>Tool</th><th>State</th><th className="wide">Key</th></tr></thead>
@@ -67,9 +70,14 @@ export function Compensation({ run }: { readonly run: Run }) {
           </table>
         )}
       </section>
-      {data.isCut && <Text size="xs" c="dimmed">The first thousand of each; the export has all.</Text>}
+      {data.isCut && <Text size="xs" c="dimmed">The first of each only; the export has all.</Text>}
     </Stack>
   )
+}
+
+function residueSaid({ residue: { length: n }, isResidueCut }: Undone): string {
+  if (n === 0) return isResidueCut ? 'None among the first calls; there are more.' : 'None: everything that was done to the world was taken back.'
+  return `${isResidueCut ? 'At least ' : ''}${plural(n, 'call')} that ${n === 1 ? 'stands' : 'stand'}: without an inverse, or abandoned.`
 }
 
 function UndoRow({ runId, action, original }: { readonly runId: string; readonly action: Action; readonly original: Action | undefined }) {

@@ -1,7 +1,7 @@
 import type { Preview, Run } from '@pawl/client/http'
 import type { RunStatus } from '@pawl/core'
 import { expect, test } from 'vitest'
-import { isSameForAll, type RunPreview } from './bulk-preview.ts'
+import { isSameForAll, sumOf, type RunPreview } from './bulk-preview.ts'
 
 const one = (id: string, status: RunStatus, refusal?: string): RunPreview => ({ run: { id, status } as Run, preview: { status } as Preview, refusal })
 
@@ -17,4 +17,15 @@ test.each<[string, readonly RunPreview[]]>([
   ['none is left', [one('a', 'compensated', 'It is compensated.'), one('b', 'compensated', 'It is compensated.')]],
 ])('a yes does not stand when %s', (_, now) => {
   expect(isSameForAll([one('a', 'failed'), one('b', 'failed'), one('c', 'compensated', 'It is compensated.')], now)).toBe(false)
+})
+
+const listed = { action: 1, itemSeq: 1, tool: 't', key: 'k', status: 'started', why: '' } as const
+const preview: Preview = {
+  dryRun: true, verb: 'cancel', runId: 'r', status: 'running', isAllowed: true, items: { again: 0, stopped: 2, kept: 0 }, skipped: 0,
+  calledAgain: [listed], verified: [listed], asked: [listed], undone: [], residue: [], counts: { calledAgain: 5_000, verified: 1_001, asked: 20_000, undone: 0, residue: 0 }, isCut: true,
+}
+
+test('the sum over runs is of all calls, not of those that are listed', () => {
+  const each = { run: {} as Run, preview, refusal: undefined }
+  expect(sumOf('cancel', [each, each])).toBe('2 runs ended, 4 items stopped; 10,000 calls called again under their keys, 2,002 verified, 40,000 asked of a person.')
 })

@@ -48,7 +48,7 @@ function stateOf({ run, preview }: RunPreview): string {
 /** The whole in one sentence. */
 export function sumOf(verb: BulkVerb, possible: readonly RunPreview[]): string {
   const sum = (count: (preview: Preview) => number): number => possible.reduce((total, { preview }) => total + (preview === undefined ? 0 : count(preview)), 0)
-  const calls = `${number(sum(({ calledAgain }) => calledAgain.length))} calls called again under their keys, ${number(sum(({ verified }) => verified.length))} verified, ${number(sum(({ asked }) => asked.length))} asked of a person`
+  const calls = `${number(sum(({ counts }) => counts.calledAgain))} calls called again under their keys, ${number(sum(({ counts }) => counts.verified))} verified, ${number(sum(({ counts }) => counts.asked))} asked of a person`
   if (possible.length === 0) return 'None of them can be told to.'
   if (verb === 'pause') return `${plural(possible.length, 'run')} ${possible.length === 1 ? 'stops' : 'stop'} at the next call boundaries; calls under way end as they will.`
   if (verb === 'cancel') return `${plural(possible.length, 'run')} ended, ${plural(sum(({ items }) => items.stopped), 'item')} stopped; ${calls}.`

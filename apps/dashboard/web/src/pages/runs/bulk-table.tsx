@@ -16,7 +16,7 @@ export function BulkTable({ previews }: { readonly previews: readonly RunPreview
               <td data-name="Now"><Status name={run.status} /></td>
               {refusal !== undefined
                 ? <td data-name="Left alone" colSpan={5}><Text size="sm" c="dimmed">Left alone: {refusal}</Text></td>
-                : ([['Again', preview?.items.again], ['Stopped', preview?.items.stopped], ['Called again', preview?.calledAgain.length], ['Verified', preview?.verified.length], ['Asked', preview?.asked.length]] as const)
+                : ([['Again', preview?.items.again], ['Stopped', preview?.items.stopped], ['Called again', preview?.counts.calledAgain], ['Verified', preview?.counts.verified], ['Asked', preview?.counts.asked]] as const)
                   .map(([name, n]) => <td key={name} data-name={name} className="nums">{n === undefined ? '–' : number(n)}</td>)}
             </tr>
           ))}
