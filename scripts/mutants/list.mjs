@@ -239,5 +239,15 @@ export const mutants = [
     edits: [edit(`${sql}/claim-items.sql`, 'why := pawl.unserved_because(r, it, p_builds);', 'why := null;')],
     test: at(`${harness}/versions.test.ts`, 'a build whose tool changed and that did not keep the older one'),
   },
+  {
+    name: 'entries of evidence left whole', breaks: 'a list of calls takes gigabytes, and the process that asks for it dies',
+    edits: [edit(`${ledger}/reads/list-actions.ts`, "evidence: shortenEach(actions.evidence, 'evidence'),", '')],
+    test: at(`${ledger}/reads/bounded.test.ts`, 'every value of an action, one by one'),
+  },
+  {
+    name: 'pages without an end', breaks: 'a thousand values of 64 kB each are one answer',
+    edits: [edit(`${ledger}/reads/pages.ts`, 'return over === -1 ? sizes.length : over', 'return sizes.length')],
+    test: at(`${ledger}/reads/bounded.test.ts`, 'one that is full before its limit ends there'),
+  },
   ...securityMutants,
 ]

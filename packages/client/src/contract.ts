@@ -63,7 +63,7 @@ export interface Page<T> {
 
 export interface PageOptions {
   readonly cursor?: string | undefined
-  /** 1 to 1,000; default 100. */
+  /** 1 to 1,000; default 100. A page that holds some megabytes ends before. */
   readonly limit?: number | undefined
 }
 
@@ -191,7 +191,10 @@ export interface PawlClient {
   turns(runId: string, seq: number): Promise<Turns>
   /** What a model is shown next of an item; of an item at work, as of now. */
   brief(runId: string, seq: number, options?: BriefRequest): Promise<BriefView>
+  /** Values over 64 kB are left out of lists; of the evidence there are as many entries as ever. */
   listActions(runId: string, filter?: PageOptions & { itemSeq?: number | undefined; status?: ActionStatus | undefined }): Promise<Page<Action>>
+  /** One call, its values whole. */
+  getAction(runId: string, actionId: number): Promise<Action>
   /** Oldest first. */
   listEvents(runId: string, filter?: { after?: number | undefined; limit?: number | undefined }): Promise<readonly RunEvent[]>
   /** Yields at every change. Ends when the run has ended, or when only items that wait for a person are left. */
@@ -212,7 +215,7 @@ export interface PawlClient {
   bulkStatus(bulkId: string, page?: PageOptions): Promise<Bulk>
   /** Everything the ledger has of a run, values whole; the last line counts the others. The reader sets the pace. */
   exportRun(runId: string): AsyncIterable<ExportLine>
-  /** What waits for a person. */
+  /** What waits for a person. Of a call in doubt values over 64 kB are left out (`getAction` has them); the arguments of a call that needs a yes are whole. */
   inbox(filter?: PageOptions & { runId?: string | undefined }): Promise<Page<InboxItem>>
   /** A person's word about an action in doubt. */
   settle(runId: string, actionId: number, settlement: DoubtSettlement): Promise<Action>

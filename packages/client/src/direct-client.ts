@@ -1,6 +1,6 @@
 /** The client on the ledger itself. One object per namespace and actor; they share the connection. */
 import { PawlError, waitMs } from '@pawl/core'
-import { getItem, getRun, listActions, listEvents, listInbox, listItems, listRuns, type Ledger } from '@pawl/ledger'
+import { getAction, getItem, getRun, listActions, listEvents, listInbox, listItems, listRuns, type Ledger } from '@pawl/ledger'
 import type { AnyAgentContract } from './agents.ts'
 import { answer } from './answer.ts'
 import { decide } from './approve.ts'
@@ -14,7 +14,7 @@ import { defaultStreamAliveMs, namespacePattern, requireRun, unknownItem, unknow
 import { repin } from './repin.ts'
 import { cancel, compensate, pause, resume } from './run-verbs.ts'
 import { setBudget } from './set-budget.ts'
-import { releaseItem, settle } from './settle.ts'
+import { releaseItem, settle, unknownAction } from './settle.ts'
 import { showBrief } from './show-brief.ts'
 import { startRun } from './start-run.ts'
 import { startRunFromStream } from './stream-run.ts'
@@ -105,6 +105,12 @@ export function createDirectClient(options: DirectOptions): PawlClient {
       await requireRun(parts, runId)
       const page = await listActions(ledger, runId, filter)
       return { ...page, entries: page.entries.map(actionOf) }
+    },
+    async getAction(runId, actionId) {
+      await requireRun(parts, runId)
+      const action = await getAction(ledger, runId, actionId)
+      if (action === undefined) throw unknownAction(runId, actionId)
+      return actionOf(action)
     },
     async listEvents(runId, filter = {}) {
       await requireRun(parts, runId)

@@ -64,6 +64,7 @@ export function createHttpClient(options: HttpOptions): PawlClient {
     turns: (runId, seq) => ask(turnsSchema, 'GET', `${run(runId)}/items/${seq}/turns`),
     brief: (runId, seq, given) => ask(briefSchema, 'GET', `${run(runId)}/items/${seq}/brief`, { query: given }),
     listActions: (runId, filter) => ask(pageSchema(actionSchema), 'GET', `${run(runId)}/actions`, { query: filter }),
+    getAction: (runId, actionId) => ask(actionSchema, 'GET', `${run(runId)}/actions/${actionId}`),
     listEvents: async (runId, filter) => (await ask(z.object({ entries: z.array(eventSchema) }), 'GET', `${run(runId)}/events`, { query: filter })).entries,
     watch: (runId, given) => watchRun(() => getRun(runId), given),
     pause: (runId, options = {}) => ask(verbAnswerSchema, 'POST', `${run(runId)}/pause`, { body: options.reason === undefined ? {} : { reason: options.reason } }),

@@ -8,6 +8,7 @@ export { createClient, type ClientOptions } from './create-client.ts'
 export { budgetFields, type BudgetRequest } from './set-budget.ts'
 export type { DirectOptions } from './direct-client.ts'
 export type { HttpOptions } from './http-client.ts'
+export { leftOutOf, type LeftOut } from './left-out.ts'
 export {
   actionSchema, actionToWire, approvalDecisionSchema, briefSchema, doubtAnswers, eventSchema, fromWire, inboxSchema, inboxToWire, itemSchema, itemToWire, pageSchema, previewSchema, questionSchema, questionToWire,
   repinAnswerSchema, repinPreviewSchema, runSchema, runToWire,

@@ -62,7 +62,7 @@ function refuse(outcome: 'answered' | 'missing' | 'changed' | 'too_early' | 'evi
   }
 }
 
-const unknownAction = (runId: string, actionId: number): PawlError => new PawlError('NOT_FOUND', `Run ${runId} has no action ${actionId}.`, 'tell')
+export const unknownAction = (runId: string, actionId: number): PawlError => new PawlError('NOT_FOUND', `Run ${runId} has no action ${actionId}.`, 'tell')
 
 export async function releaseItem(parts: Parts, runId: string, seq: number, verb: 'resume' | 'fail', options: ReleaseOptions): Promise<Item> {
   await requireRun(parts, runId)

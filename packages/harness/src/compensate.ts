@@ -3,7 +3,7 @@
  * What comes next is derived from the ledger each time, so a crash between two undos loses nothing.
  */
 import { decode, digest, encode } from '@pawl/core'
-import { closeCompensation, listActions, listUndoAbandoned, listUnsettled, nextToUndo, readAction, type ActionRow } from '@pawl/ledger'
+import { closeCompensation, listUnsettled, listWithoutUndo, nextToUndo, readAction, type ActionRow, type BareWrite } from '@pawl/ledger'
 import { z } from 'zod'
 import type { Attempt } from './attempt.ts'
 import { callOrParked } from './bracket.ts'
@@ -58,28 +58,31 @@ interface Undoable {
 }
 
 /** Committed writes whose inverse the ledger does not have although their tool has one, oldest first: settled by a person, whose answer brings a result only. */
-async function listUnwritten(attempt: Attempt): Promise<Undoable[]> {
-  const { ledger } = attempt.parts
-  const found: Undoable[] = []
-  const abandoned = await listUndoAbandoned(ledger, attempt.run.id)
-  for (let cursor: string | null = null, isFirst = true; isFirst || cursor !== null; isFirst = false) {
-    const page: Awaited<ReturnType<typeof listActions>> = await listActions(ledger, attempt.run.id, { status: 'committed', limit: 500, ...(cursor === null ? {} : { cursor }) })
-    for (const view of page.entries) {
-      const tool = view.undo === null && view.undoes === null && view.result !== null && !isUnkept(view.result) && !abandoned.has(view.id) ? toolByName(attempt.agent, view.tool, view.toolVersion) : undefined
-      const action = tool?.undo ? await readAction(ledger, attempt.run.id, view.key) : undefined
-      const undo = tool && action?.status === 'committed' ? undoOf(tool, decode(action.args), decode(action.result ?? 'null')) : null
-      if (action && undo !== null) found.push({ action, undo })
-    }
-    cursor = page.cursor
+async function listUnwritten(attempt: Attempt): Promise<BareWrite[]> {
+  const found: BareWrite[] = []
+  for await (const write of listWithoutUndo(attempt.parts.ledger, attempt.run.id)) {
+    if (toolByName(attempt.agent, write.tool, write.tool_version)?.undo) found.push(write)
   }
-  return found.toSorted((a, b) => a.action.order_no - b.action.order_no)
+  return found.toSorted((a, b) => a.order_no - b.order_no)
+}
+
+/** Read whole only now that its turn has come. Undefined: it has none, or it cannot be built from what is known. */
+async function undoUnwritten(attempt: Attempt, write: BareWrite): Promise<Undoable | undefined> {
+  const tool = toolByName(attempt.agent, write.tool, write.tool_version)
+  const action = await readAction(attempt.parts.ledger, attempt.run.id, write.key)
+  if (tool === undefined || action?.status !== 'committed' || action.result === null || isUnkept(action.result)) return undefined
+  const undo = undoOf(tool, decode(action.args), decode(action.result))
+  return undo === null ? undefined : { action, undo }
 }
 
 /** The newest of what is left. Takes it off `unwritten`. */
-async function findNext(attempt: Attempt, unwritten: Undoable[]): Promise<Undoable | undefined> {
+async function findNext(attempt: Attempt, unwritten: BareWrite[]): Promise<Undoable | undefined> {
   const action = await nextToUndo(attempt.parts.ledger, attempt.run.id)
-  const other = unwritten.at(-1)
-  if (other && (!action || other.action.order_no > action.order_no)) return unwritten.pop()
+  for (let other = unwritten.at(-1); other && (!action || other.order_no > action.order_no); other = unwritten.at(-1)) {
+    unwritten.pop()
+    const undoable = await undoUnwritten(attempt, other)
+    if (undoable) return undoable
+  }
   return action && { action, undo: action.undo ?? 'null' }
 }
 

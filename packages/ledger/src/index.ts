@@ -17,7 +17,7 @@ export { beat, blockUnserved, holdSweeper, leaveSweeper, listNeighbours, listUns
 export { addItems, blockItem, freeLeases, releaseItem, wakeItems, type ShownBlock } from './verbs/items.ts'
 export { appendItems, cancelRun, closeCompensation, closeRun, compensateByPolicy, dropStream, listAbandonedStreams, openSplitStream, openStream, pauseRun, repinRun, resumeRun, sealRun, setBudget, startCompensation, startRun, type NewPins, type NewRun } from './verbs/runs.ts'
 export { BULK_OUTCOMES, BULK_VERBS, startBulk, stepBulk, type BulkOutcome, type BulkStep, type BulkVerb } from './verbs/bulks.ts'
-export { listUndoAbandoned, listUnsettled, nextToUndo, readAction, readRun, tallyRun } from './verbs/compensation.ts'
+export { listUnsettled, listWithoutUndo, nextToUndo, readAction, readRun, tallyRun, type BareWrite } from './verbs/compensation.ts'
 export { checkPrune, GIVE_UPS, inQuestion, listOldRuns, pruneRun, type GiveUp, type OldRun, type PruneHold, type PruneOutcome, type PruneRequest } from './verbs/prune.ts'
 export { answerQuestion, askQuestion } from './verbs/questions.ts'
 export { tallyRuns, type RunTallyRow } from './verbs/tally-runs.ts'

@@ -38,7 +38,8 @@ test('runs: started, listed, shown, watched, steered', async () => {
   await look('run list')
   await look('run show', id)
   await look('run items', id)
-  await look('run actions', id)
+  const { entries: [call] } = JSON.parse(await look('run actions', id)) as { entries: { id: number }[] }
+  await look('run action', id, String(call?.id))
   await look('run brief', id, '1')
   await look('run export', id)
   const held = idOf(await look('run start', 'mails', '--items', itemsOf({ to: 'doubt x' })))

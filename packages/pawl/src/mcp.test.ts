@@ -53,7 +53,7 @@ async function serve(args: readonly string[], env: Readonly<Record<string, strin
 test('on a database it may only look unless it is allowed more: nothing that writes is listed, nor does it work when called by name', async () => {
   const { client, call } = looking
   const { tools } = await client.listTools()
-  expect(tools.map((tool) => tool.name)).toEqual(['get_run', 'list_runs', 'list_items', 'watch', 'inbox'])
+  expect(tools.map((tool) => tool.name)).toEqual(['get_run', 'list_runs', 'list_items', 'get_action', 'watch', 'inbox'])
   expect(tools.every((tool) => tool.annotations?.readOnlyHint === true && tool.annotations.destructiveHint === false)).toBe(true)
   await expect(client.callTool({ name: 'start_run', arguments: { agent: 'notes', input: { lines: 1 }, idempotencyKey: 'k' } })).rejects.toThrow(/start_run/)
   expect(await world.ledger.query('select id from pawl.runs')).toEqual([])

@@ -60,6 +60,11 @@ export function addRunRoutes(app: App, services: Services): void {
       return c.json({ ...page, entries: page.entries.map(actionToWire) })
     },
   })
+  addRoute(app, services, {
+    method: 'get', path: '/v1/runs/{run}/actions/{action}', scope: 'read', summary: 'One action, its values whole.', params: runParams.extend({ action: numberText }),
+    answer: { description: 'The action.', schema: actionSchema },
+    handle: async ({ c, params, pawl }) => c.json(actionToWire(await pawl.getAction(params.run, params.action))),
+  })
 }
 
 async function start({ c, pawl }: RouteCall<unknown, unknown, unknown>): Promise<StartedRun> {

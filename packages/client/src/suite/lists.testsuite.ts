@@ -3,6 +3,7 @@ import { newId } from '@pawl/core'
 import { type Ledger } from '@pawl/ledger'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { PawlClient } from '../contract.ts'
+import { leftOutOf } from '../left-out.ts'
 import { refused, seeds, type Opening } from './ground.testsuite.ts'
 
 export function testLists(opening: Opening): void {
@@ -96,6 +97,24 @@ export function testLists(opening: Opening): void {
       expect((await client.getItem(id, listed?.seq ?? -1)).payload).toBe(big)
     })
 
+    test('of an action every big value is left out of lists, one by one, and whole where it is asked for alone', async () => {
+      const { id } = await client.startRun('stock', null, { items: seeds(1) })
+      const big = 'y'.repeat(900_000)
+      const undo = { tool: 'x', version: '1', input: big }
+      for (let n = 0; n < 20; n++) {
+        await ledger.query(`insert into pawl.actions (run_id, item_seq, key, tool, tool_version, effect, status, epoch, args, args_digest, timeout_ms, settle_ms, undo, applied_evidence, evidence)
+          values ($1, 1, $2, 't', '1', 'idempotent', 'in_doubt', 1, 'null', 'd', 1, 1, $3, $4, array['"first"', $4, '"last"'])`, [id, `call-${n}`, JSON.stringify(undo), JSON.stringify(big)])
+      }
+      const omitted = (bytes: number): object => ({ $pawl: 'omitted', bytes })
+      const shown = { undo: omitted(JSON.stringify(undo).length), appliedEvidence: omitted(900_002), evidence: ['first', omitted(900_002), 'last'] }
+      const { entries } = await client.listActions(id)
+      expect(entries.map(({ undo: inverse, appliedEvidence, evidence }) => ({ undo: inverse, appliedEvidence, evidence }))).toEqual(Array.from({ length: 20 }, () => shown))
+      expect((await client.inbox({ runId: id })).entries).toMatchObject(Array.from({ length: 20 }, () => ({ kind: 'in_doubt', action: shown })))
+      expect(await client.getAction(id, entries[0]?.id ?? -1)).toMatchObject({ id: entries[0]?.id, undo, appliedEvidence: big, evidence: ['first', big, 'last'] })
+      expect(entries[0] && leftOutOf(entries[0])).toEqual({ values: 3, bytes: JSON.stringify(undo).length + 2 * 900_002 })
+      expect(leftOutOf(await client.getAction(id, entries[0]?.id ?? -1))).toBeUndefined()
+    })
+
     test('a brief is what a model is shown next: built from the ledger, within the tokens asked for', async () => {
       const { id } = await client.startRun('stock', { campaign: 'autumn' }, { items: seeds(2) })
       const [first, second] = (await client.listItems(id)).entries
@@ -120,11 +139,12 @@ export function testLists(opening: Opening): void {
 
     test('ids that name nothing get one and the same answer', async () => {
       for (const id of [newId(), 'nonsense', '../../etc', '%00']) {
-        const errors = await Promise.all([client.getRun(id), client.listItems(id), client.getItem(id, 1), client.listActions(id), client.listEvents(id), client.pause(id), client.resume(id), client.cancel(id), client.compensate(id)].map(refused))
+        const errors = await Promise.all([client.getRun(id), client.listItems(id), client.getItem(id, 1), client.listActions(id), client.getAction(id, 1), client.listEvents(id), client.pause(id), client.resume(id), client.cancel(id), client.compensate(id)].map(refused))
         expect(new Set(errors.map((error) => error.code))).toEqual(new Set(['NOT_FOUND']))
       }
       const id = await startOf(1)
       expect((await refused(client.getItem(id, 99))).code).toBe('NOT_FOUND')
+      expect((await refused(client.getAction(id, 99))).code).toBe('NOT_FOUND')
       expect((await refused(client.settle(id, 99, { answer: 'abandon', attempt: 1, evidence: 0 }))).code).toBe('NOT_FOUND')
     })
   })

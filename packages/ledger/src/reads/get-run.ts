@@ -6,9 +6,9 @@ import type { Ledger } from '../connect.ts'
 import { runPolicy, type RunPolicy } from '../rows.ts'
 import { items, runs } from '../schema.ts'
 import { readsOn } from './database.ts'
-import { limitOf, pageOf, placeIn, type Page, type PageRequest } from './pages.ts'
+import { countFitting, limitOf, pageOf, placeIn, type Page, type PageRequest } from './pages.ts'
 import { runsWanted, type RunsWanted } from './run-filter.ts'
-import { shorten } from './shorten.ts'
+import { shorten, shownBytes } from './shorten.ts'
 
 /** Work items by status. */
 export interface Tally {
@@ -86,15 +86,21 @@ export async function readRunState(ledger: Ledger, runId: string, namespace: str
   return row === undefined ? undefined : { ...row, status: status.parse(row.status) }
 }
 
-/** Newest first. */
+const shortBytes = sql<number>`${shownBytes(runs.input)} + ${shownBytes(runs.result)}`.mapWith(Number).as('bytes')
+
+/** Newest first. Big values are left out; a page that is full before its limit holds fewer. */
 export async function listRuns(ledger: Ledger, filter: RunFilter): Promise<Page<RunView>> {
   const limit = limitOf(filter)
   const after = placeIn(filter, z.tuple([z.iso.datetime(), z.uuid()]))
-  const found = await select(ledger, and(
+  const wanted = and(
     runsWanted(filter),
     after === undefined ? undefined : sql`(${runs.createdAt}, ${runs.id}) < (${after[0]}::text::timestamptz, ${after[1]}::text::uuid)`,
-  ), limit + 1)
-  return pageOf(found, limit, (run) => [run.createdAt.toISOString(), run.id])
+  )
+  const sizes = await readsOn(ledger).select({ bytes: shortBytes }).from(runs).where(wanted).orderBy(desc(runs.createdAt), desc(runs.id)).limit(limit)
+  if (sizes.length === 0) return { entries: [], cursor: null }
+  const most = countFitting(sizes.map(({ bytes }) => bytes))
+  const found = await select(ledger, wanted, most + 1)
+  return pageOf(found, most, (run) => [run.createdAt.toISOString(), run.id])
 }
 
 async function select(ledger: Ledger, where: SQL | undefined, most: number): Promise<RunView[]> {

@@ -4,8 +4,8 @@ import { z } from 'zod'
 import type { Ledger } from '../connect.ts'
 import { actions } from '../schema.ts'
 import { readsOn } from './database.ts'
-import { limitOf, pageOf, placeIn, type Page, type PageRequest } from './pages.ts'
-import { shorten } from './shorten.ts'
+import { countFitting, limitOf, pageOf, placeIn, type Page, type PageRequest } from './pages.ts'
+import { shorten, shortenEach, shownBytes, shownBytesOfEach } from './shorten.ts'
 
 export interface ActionView {
   readonly runId: string
@@ -53,23 +53,32 @@ export const actionColumns = {
   evidence: asTexts(actions.evidence), appliedEvidence: actions.appliedEvidence, error: actions.error, undo: actions.undo, undoes: actions.undoes, settledBy: actions.settledBy,
   timeoutMs: actions.timeoutMs, keyExpiresAt: actions.keyExpiresAt, answerableAt: actions.answerableAt, startedAt: actions.startedAt, committedAt: actions.committedAt,
 }
-export const shortActionColumns = { ...actionColumns, args: shorten<string>(actions.args, 'args'), result: shorten<string | null>(actions.result, 'result') }
+/** For lists. Of the evidence there are as many entries as ever: an answer to a doubt says how many were looked at. */
+export const shortActionColumns = {
+  ...actionColumns, args: shorten<string>(actions.args, 'args'), result: shorten<string | null>(actions.result, 'result'), evidence: shortenEach(actions.evidence, 'evidence'),
+  appliedEvidence: shorten<string | null>(actions.appliedEvidence, 'applied_evidence'), undo: shorten<string | null>(actions.undo, 'undo'),
+}
+/** Of those columns. */
+export const shortActionBytes = sql<number>`${shownBytes(actions.args)} + ${shownBytes(actions.result)} + ${shownBytesOfEach(actions.evidence)} + ${shownBytes(actions.appliedEvidence)} + ${shownBytes(actions.undo)}`.mapWith(Number).as('bytes')
 const words = z.object({ effect: z.enum(EFFECTS), status: z.enum(ACTION_STATUSES) })
 
 export const actionView = <R extends { effect: string; status: string }>(row: R): R & z.infer<typeof words> => ({ ...row, ...words.parse(row) })
 
-/** Of a run, or of one of its items, in the order they were first intended. */
+/** Of a run, or of one of its items, in the order they were first intended. Big values are left out; a page that is full before its limit holds fewer. */
 export async function listActions(ledger: Ledger, runId: string, filter: ActionFilter = {}): Promise<Page<ActionView>> {
   const limit = limitOf(filter)
   const after = placeIn(filter, z.number().int())
   if (!isUuid(runId)) return { entries: [], cursor: null }
-  const rows = await readsOn(ledger).select(shortActionColumns).from(actions).where(and(
+  const wanted = and(
     eq(actions.runId, runId),
     filter.itemSeq === undefined ? undefined : eq(actions.itemSeq, filter.itemSeq),
     filter.status === undefined ? undefined : eq(actions.status, filter.status),
     after === undefined ? undefined : gt(actions.id, after),
-  )).orderBy(asc(actions.id)).limit(limit + 1)
-  return pageOf(rows.map(actionView), limit, (action) => action.id)
+  )
+  const sizes = await readsOn(ledger).select({ bytes: shortActionBytes }).from(actions).where(wanted).orderBy(asc(actions.id)).limit(limit)
+  const most = countFitting(sizes.map(({ bytes }) => bytes))
+  const rows = await readsOn(ledger).select(shortActionColumns).from(actions).where(wanted).orderBy(asc(actions.id)).limit(most + 1)
+  return pageOf(rows.map(actionView), most, (action) => action.id)
 }
 
 /** By its number. */

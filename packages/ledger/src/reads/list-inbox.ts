@@ -7,8 +7,8 @@ import { actions, approvals, items, questions, runs } from '../schema.ts'
 import { approvalColumns, approvalView, type ApprovalView } from './approval-view.ts'
 import { readsOn } from './database.ts'
 import { questionColumns, questionView, type QuestionView } from './get-question.ts'
-import { actionView, shortActionColumns, type ActionView } from './list-actions.ts'
-import { limitOf, pageOf, placeIn, type Page, type PageRequest } from './pages.ts'
+import { actionView, shortActionBytes, shortActionColumns, type ActionView } from './list-actions.ts'
+import { countFitting, limitOf, pageOf, placeIn, type Page, type PageRequest } from './pages.ts'
 
 export type DoubtAnswer = 'happened' | 'did_not' | 'abandon'
 export type ReleaseVerb = 'resume' | 'fail'
@@ -111,22 +111,26 @@ const ofRuns = (filter: InboxFilter): SQL | undefined => and(
 )
 
 async function listDoubts(ledger: Ledger, filter: InboxFilter, after: Place | undefined, most: number): Promise<Listed> {
-  const rows = await readsOn(ledger).select({
-    ...shortActionColumns, agent: runs.agent, itemKey: sql<string>`${items.key}`.as('item_key'), waits: sql<boolean>`coalesce(${actions.answerableAt} > clock_timestamp(), false)`.as('waits'),
-  }).from(actions).innerJoin(runs, eq(runs.id, actions.runId)).innerJoin(items, and(eq(items.runId, actions.runId), eq(items.seq, actions.itemSeq))).where(and(
+  const of = and(
     eq(actions.status, 'in_doubt'), ofRuns(filter),
     after === undefined ? undefined : sql`(${actions.runId}, ${actions.id}) > (${after[1]}::text::uuid, ${after[2]}::bigint)`,
-  )).orderBy(asc(actions.runId), asc(actions.id)).limit(most)
-  return { entries: rows.map(({ agent, itemKey, waits, ...row }) => ({
-    kind: 'in_doubt', runId: row.runId, agent, itemSeq: row.itemSeq, itemKey, action: actionView(row), answerableAt: row.answerableAt,
-    answers: waits || row.appliedEvidence !== null ? ['happened'] : ['happened', 'did_not', 'abandon'],
-  })) }
+  )
+  const sizes = await readsOn(ledger).select({ bytes: shortActionBytes }).from(actions).innerJoin(runs, eq(runs.id, actions.runId)).where(of).orderBy(asc(actions.runId), asc(actions.id)).limit(most)
+  const fitting = countFitting(sizes.map(({ bytes }) => bytes))
+  const rows = await readsOn(ledger).select({
+    ...shortActionColumns, agent: runs.agent, itemKey: sql<string>`${items.key}`.as('item_key'), waits: sql<boolean>`coalesce(${actions.answerableAt} > clock_timestamp(), false)`.as('waits'),
+  }).from(actions).innerJoin(runs, eq(runs.id, actions.runId)).innerJoin(items, and(eq(items.runId, actions.runId), eq(items.seq, actions.itemSeq))).where(of)
+    .orderBy(asc(actions.runId), asc(actions.id)).limit(Math.min(fitting + 1, most))
+  return {
+    entries: rows.map(({ agent, itemKey, waits, ...row }) => ({
+      kind: 'in_doubt', runId: row.runId, agent, itemSeq: row.itemSeq, itemKey, action: actionView(row), answerableAt: row.answerableAt,
+      answers: waits || row.appliedEvidence !== null ? ['happened'] : ['happened', 'did_not', 'abandon'],
+    })),
+    isCut: fitting < sizes.length && rows.length > fitting,
+  }
 }
 
-/** Arguments of calls on one page, which shows them whole. */
-const mostArgsBytes = 4_000_000
-
-/** In time only: a request that ran out is asked anew, and then it is here again. */
+/** With arguments whole, so few may fill a page. In time only: a request that ran out is asked anew, and then it is here again. */
 async function listApprovals(ledger: Ledger, filter: InboxFilter, after: Place | undefined, most: number): Promise<Listed> {
   const of = and(
     eq(approvals.status, 'open'), sql`${approvals.expiresAt} > clock_timestamp()`, ofRuns(filter),
@@ -134,20 +138,14 @@ async function listApprovals(ledger: Ledger, filter: InboxFilter, after: Place |
   )
   const sizes = await readsOn(ledger).select({ bytes: sql<number>`octet_length(${actions.args})`.as('bytes') }).from(approvals).innerJoin(runs, eq(runs.id, approvals.runId))
     .innerJoin(actions, and(eq(actions.runId, approvals.runId), eq(actions.id, approvals.actionId))).where(of).orderBy(asc(approvals.runId), asc(approvals.id)).limit(most)
-  const over = findOver(sizes.map(({ bytes }) => bytes))
+  const fitting = countFitting(sizes.map(({ bytes }) => bytes))
   const rows = await readsOn(ledger).select({ ...approvalColumns, agent: runs.agent, itemKey: sql<string>`${items.key}`.as('item_key'), attempts: items.attempts })
     .from(approvals).innerJoin(runs, eq(runs.id, approvals.runId)).innerJoin(actions, and(eq(actions.runId, approvals.runId), eq(actions.id, approvals.actionId)))
-    .innerJoin(items, and(eq(items.runId, approvals.runId), eq(items.seq, approvals.itemSeq))).where(of).orderBy(asc(approvals.runId), asc(approvals.id)).limit(over === -1 ? most : over + 1)
+    .innerJoin(items, and(eq(items.runId, approvals.runId), eq(items.seq, approvals.itemSeq))).where(of).orderBy(asc(approvals.runId), asc(approvals.id)).limit(Math.min(fitting + 1, most))
   return {
     entries: rows.map(({ agent, itemKey, attempts, ...row }) => ({ kind: 'approval', runId: row.runId, agent, itemSeq: row.itemSeq, itemKey, attempts, approval: approvalView(row) })),
-    isCut: over !== -1 && rows.length > over,
+    isCut: fitting < sizes.length && rows.length > fitting,
   }
-}
-
-/** The first that no longer fits on the page, which takes one in any case; -1: all fit. */
-function findOver(sizes: readonly number[]): number {
-  let bytes = 0
-  return sizes.findIndex((size, i) => (bytes += size) > mostArgsBytes && i > 0)
 }
 
 /** Of live items only: what an ended item once asked needs no answer, unless the run is resumed. */

@@ -1,11 +1,11 @@
 import { ITEM_KINDS, ITEM_STATUSES, BLOCKED_REASONS, isUuid, type BlockedReason, type ItemKind, type ItemStatus } from '@pawl/core'
-import { and, asc, eq, gt } from 'drizzle-orm'
+import { and, asc, eq, gt, sql } from 'drizzle-orm'
 import { z } from 'zod'
 import type { Ledger } from '../connect.ts'
 import { items } from '../schema.ts'
 import { readsOn } from './database.ts'
-import { limitOf, pageOf, placeIn, type Page, type PageRequest } from './pages.ts'
-import { shorten } from './shorten.ts'
+import { countFitting, limitOf, pageOf, placeIn, type Page, type PageRequest } from './pages.ts'
+import { shorten, shownBytes } from './shorten.ts'
 
 export interface ItemView {
   readonly runId: string
@@ -48,18 +48,24 @@ const words = z.object({ kind: z.enum(ITEM_KINDS), status: z.enum(ITEM_STATUSES)
 
 export const itemView = <R extends { kind: string; status: string; blockedReason: string | null }>(row: R): R & z.infer<typeof words> => ({ ...row, ...words.parse(row) })
 
-/** Of one run, by `seq`. */
+const shortColumns = { ...itemColumns, payload: shorten<string>(items.payload, 'payload'), result: shorten<string | null>(items.result, 'result') }
+const shortBytes = sql<number>`${shownBytes(items.payload)} + ${shownBytes(items.result)}`.mapWith(Number).as('bytes')
+
+/** Of one run, by `seq`. Big values are left out; a page that is full before its limit holds fewer. */
 export async function listItems(ledger: Ledger, runId: string, filter: ItemFilter = {}): Promise<Page<ItemView>> {
   const limit = limitOf(filter)
   const after = placeIn(filter, z.number().int())
   if (!isUuid(runId)) return { entries: [], cursor: null }
-  const rows = await readsOn(ledger).select({ ...itemColumns, payload: shorten<string>(items.payload, 'payload'), result: shorten<string | null>(items.result, 'result') }).from(items).where(and(
+  const wanted = and(
     eq(items.runId, runId),
     filter.status === undefined ? undefined : eq(items.status, filter.status),
     filter.kind === undefined ? undefined : eq(items.kind, filter.kind),
     after === undefined ? undefined : gt(items.seq, after),
-  )).orderBy(asc(items.seq)).limit(limit + 1)
-  return pageOf(rows.map(itemView), limit, (item) => item.seq)
+  )
+  const sizes = await readsOn(ledger).select({ bytes: shortBytes }).from(items).where(wanted).orderBy(asc(items.seq)).limit(limit)
+  const most = countFitting(sizes.map(({ bytes }) => bytes))
+  const rows = await readsOn(ledger).select(shortColumns).from(items).where(wanted).orderBy(asc(items.seq)).limit(most + 1)
+  return pageOf(rows.map(itemView), most, (item) => item.seq)
 }
 
 export async function getItem(ledger: Ledger, runId: string, seq: number): Promise<ItemView | undefined> {

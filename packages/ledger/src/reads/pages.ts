@@ -38,3 +38,13 @@ export function pageOf<T>(found: readonly T[], limit: number, placeOf: (last: T)
   const last = entries.at(-1)
   return { entries, cursor: found.length > limit && last !== undefined ? Buffer.from(JSON.stringify(placeOf(last))).toString('base64url') : null }
 }
+
+/** Of the values on one page. */
+const mostBytesPerPage = 4_000_000
+
+/** How many rows of these sizes go on a page: never none. A page that is full before its limit ends there, and its cursor goes on. */
+export function countFitting(sizes: readonly number[], mostBytes = mostBytesPerPage): number {
+  let bytes = 0
+  const over = sizes.findIndex((size, i) => (bytes += size) > mostBytes && i > 0)
+  return over === -1 ? sizes.length : over
+}

@@ -20,10 +20,22 @@ export async function nextToUndo(ledger: Ledger, runId: string): Promise<ActionR
   return rows[0] === undefined ? undefined : found.parse(rows[0]).action
 }
 
-/** Writes whose undo a person abandoned: they stay, as residue. */
-export async function listUndoAbandoned(ledger: Ledger, runId: string): Promise<ReadonlySet<number>> {
-  const rows = await ledger.query(`select u.undoes as id from pawl.actions u where u.run_id = $1 and u.status = 'abandoned' and u.undoes is not null`, [runId], { retryForMs: 60_000 })
-  return new Set(rows.map((row) => Number(row['id'])))
+const bare = z.object({ id: z.coerce.number(), order_no: z.coerce.number(), key: z.string(), tool: z.string(), tool_version: z.string() })
+export type BareWrite = z.infer<typeof bare>
+const pageOfBare = 5_000
+
+/** Committed writes without an undo, by number: their names only, for their values may take gigabytes. Left out are those whose undo a person abandoned, which are residue. */
+export async function* listWithoutUndo(ledger: Ledger, runId: string): AsyncGenerator<BareWrite, void, undefined> {
+  for (let after = 0; ;) {
+    const rows = await ledger.query(`select a.id, a.order_no, a.key, a.tool, a.tool_version from pawl.actions a where a.run_id = $1 and a.id > $2::bigint and a.status = 'committed'
+      and a.undo is null and a.undoes is null and a.effect <> 'read' and a.result is not null
+      and not exists (select 1 from pawl.actions u where u.run_id = a.run_id and u.undoes = a.id and u.status = 'abandoned') order by a.id limit ${pageOfBare}`, [runId, after], { retryForMs: 60_000 })
+    const page = rows.map((row) => bare.parse(row))
+    yield* page
+    const last = page.at(-1)
+    if (last === undefined) return
+    after = last.id
+  }
 }
 
 /** One action as it stands now. */

@@ -1,6 +1,7 @@
 /** The exact commands that answer what waits for a person. Each carries what was shown, so that an answer never lands on a newer doubt. */
-import type { InboxItem } from '@pawl/client'
-import { plain, short, time } from './plain.ts'
+import { leftOutOf, type InboxItem } from '@pawl/client'
+import { omittedBytes } from '@pawl/core'
+import { many, plain, short, time } from './plain.ts'
 import type { Output } from './output.ts'
 import colors from 'picocolors'
 
@@ -41,10 +42,13 @@ export function showDoubt(out: Output, { action, answers, answerableAt }: Doubt)
   out.line(`  call      ${plain(action.tool)}@${plain(action.toolVersion)} (${action.effect}), action ${action.id}, attempt ${action.attempt}, sent ${time(action.startedAt)} UTC`)
   out.line(`  key       ${plain(action.key)}`)
   out.line(`  args      ${short(action.args, 2_000)}`)
-  const evidence = action.evidence.length === 0 ? ['none'] : action.evidence.map((entry) => short(entry, 2_000))
+  const there = action.evidence.filter((entry) => omittedBytes(entry) === undefined)
+  const away = action.evidence.length - there.length
+  const evidence = action.evidence.length === 0 ? ['none'] : [...there.map((entry) => short(entry, 2_000)), ...(away === 0 ? [] : [`(${many(away, 'entry', 'entries')}, left out here)`])]
   for (const [i, entry] of evidence.entries()) out.line(`  ${(i === 0 ? 'evidence' : '').padEnd(10)}${entry}`)
   if (action.appliedEvidence !== null) out.line(`  its result came late and proves that it happened: ${short(action.appliedEvidence, 500)}`)
   else if (!answers.includes('did_not') && answerableAt !== null) out.line(`  "it did not" is taken from ${time(answerableAt)} UTC on: until then a late send could still follow`)
+  if (leftOutOf(action) !== undefined) out.line(`  what is left out: ${colors.cyan(`pawl run action ${action.runId} ${action.id}`)}`)
 }
 
 /** The call as it will be sent, to the letter. */

@@ -57,6 +57,7 @@ export const jsonContract: Readonly<Record<string, Promised>> = {
   'run watch': lines(progress),
   'run items': one(pageSchema(itemSchema)),
   'run actions': one(pageSchema(actionSchema)),
+  'run action': one(actionSchema),
   'run brief': one(briefSchema),
   'run pause': one(verb),
   'run resume': one(z.union([verb, itemSchema])),

@@ -15,12 +15,14 @@ export const addPagingOptions = (command: Command): Command => command
 
 export const pageOf = ({ limit = 50, cursor }: PagingOptions): { limit: number; cursor: string | undefined } => ({ limit, cursor })
 
-/** Every page to its end: a pipe that got the first fifty only would do half of what was meant. */
+/** Every page to its end, or to the limit that was said (a page may hold fewer): a pipe that got the first fifty only would do half of what was meant. */
 export async function* allOf<T>({ limit, cursor }: PagingOptions, list: (page: { limit: number; cursor: string | undefined }) => Promise<{ entries: readonly T[]; cursor: string | null }>): AsyncGenerator<T> {
-  for (let next: string | null | undefined = cursor; next !== null;) {
-    const page: { entries: readonly T[]; cursor: string | null } = await list({ limit: limit ?? 1_000, cursor: next })
+  let left = limit ?? Infinity
+  for (let next: string | null | undefined = cursor; next !== null && left > 0;) {
+    const page: { entries: readonly T[]; cursor: string | null } = await list({ limit: Math.min(left, 1_000), cursor: next })
     yield* page.entries
-    next = limit === undefined ? page.cursor : null
+    left -= page.entries.length
+    next = page.cursor
   }
 }
 

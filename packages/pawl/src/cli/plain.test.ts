@@ -22,6 +22,11 @@ test('a cut never splits a sign in two', () => {
   expect(cut('🚀🚀', 2)).toBe('🚀🚀')
 })
 
+test('a value that a list left out is told by its size', () => {
+  expect(short({ $pawl: 'omitted', bytes: 900_000 })).toBe('(900,000 bytes, left out here)')
+  expect(short({ $pawl: 'omitted' })).toBe('{"$pawl":"omitted"}')
+})
+
 test('a value that JSON cannot show is shown by its kind', () => {
   const cyclic: { self?: unknown } = {}
   cyclic.self = cyclic

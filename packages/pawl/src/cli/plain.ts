@@ -1,4 +1,4 @@
-import { visibleText } from '@pawl/core'
+import { omittedBytes, visibleText } from '@pawl/core'
 
 /**
  * Text of others (keys, payloads, errors, evidence) on a terminal. What could move the cursor, recolour the screen, turn the reading direction or be
@@ -15,9 +15,11 @@ export function cut(text: string, most: number): string {
   return signs.length <= most ? signs.join('') : `${signs.slice(0, most - 1).join('')}…`
 }
 
-/** A value as one line of JSON; undefined and values without JSON (BigInt, cycles) as their kind. */
+/** A value as one line of JSON; undefined and values without JSON (BigInt, cycles) as their kind, and what a list left out by its size. */
 export function short(value: unknown, most = 100): string {
   if (value === null || value === undefined) return '–'
+  const left = omittedBytes(value)
+  if (left !== undefined) return `(${many(left, 'byte')}, left out here)`
   try {
     return cut(typeof value === 'string' ? value : JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? `${part}n` : part)), most)
   } catch {

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { addRunAction } from './run-action.ts'
 import { addRunActions } from './run-actions.ts'
 import { addRunBrief } from './run-brief.ts'
 import { addRunBudget } from './run-budget.ts'
@@ -20,6 +21,7 @@ export function addRun(parent: Command): void {
   addRunWatch(run)
   addRunItems(run)
   addRunActions(run)
+  addRunAction(run)
   addRunBrief(run)
   addRunVerbs(run)
   addRunBudget(run)

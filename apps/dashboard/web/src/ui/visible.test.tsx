@@ -1,7 +1,8 @@
 import { visibleText } from '@pawl/core'
 import { renderToStaticMarkup } from 'react-dom/server'
 import { expect, test } from 'vitest'
-import { textOf, Visible } from './visible.tsx'
+import { MantineProvider } from '@mantine/core'
+import { textOf, Value, Visible } from './visible.tsx'
 
 const evil = '<script>alert(1)</script>'
 const disguised = 'invoice-\u202Efdp.exe'
@@ -27,4 +28,10 @@ test('what every text holds stays as it is', () => {
 test('values are shown as JSON where JSON can say them, else in the ledger’s own encoding', () => {
   expect(textOf({ a: [1, 'x'] })).toBe('{\n  "a": [\n    1,\n    "x"\n  ]\n}')
   expect(textOf(new Map([['a', 1n]]))).toMatch(/^~/)
+})
+
+test('a value that a list left out is told by its size, and not shown as if it were the value', () => {
+  const shown = renderToStaticMarkup(<MantineProvider><Value value={{ $pawl: 'omitted', bytes: 900_000 }} /></MantineProvider>)
+  expect(shown).toContain('left out here: 900,000 bytes')
+  expect(shown).not.toContain('$pawl')
 })

@@ -4,7 +4,7 @@
  */
 import { Anchor, Code, Text } from '@mantine/core'
 import { useDisclosure, useElementSize } from '@mantine/hooks'
-import { encode, hiddenCharacters, numberOfCharacter } from '@pawl/core'
+import { encode, hiddenCharacters, numberOfCharacter, omittedBytes } from '@pawl/core'
 import { Fragment, type ReactNode } from 'react'
 
 const isPlain = (character: string): boolean => character === '\n' || character === '\t'
@@ -35,6 +35,8 @@ export function Value({ value }: { readonly value: unknown }) {
   const [isWhole, { toggle }] = useDisclosure(false)
   const { ref, height } = useElementSize()
   if (value === undefined) return <Text span c="dimmed">none</Text>
+  const left = omittedBytes(value)
+  if (left !== undefined) return <Text size="sm" c="dimmed">left out here: {left.toLocaleString('en')} bytes</Text>
   const text = textOf(value)
   return (
     <>

@@ -2,16 +2,19 @@
 import { Alert, Badge, Code, Group, Stack, Text, Textarea, Title } from '@mantine/core'
 import type { InboxItem } from '@pawl/client/http'
 import { useState } from 'react'
-import { encode, parseJson, PawlError } from '@pawl/core'
-import { Visible } from '../../ui/visible.tsx'
+import { encode, omittedBytes, parseJson, PawlError } from '@pawl/core'
+import { Value, Visible } from '../../ui/visible.tsx'
 import { useNow } from '../../ui/when.tsx'
+import { useWhole } from '../../ui/whole-action.tsx'
 import { choicesOfDoubt } from './causes.ts'
 import { DecisionForm, type Answered } from './decision-form.tsx'
 import { ActionFacts, Evidence } from './facts.tsx'
 
 export type DoubtEntry = Extract<InboxItem, { kind: 'in_doubt' }>
 
-export function DoubtHead({ entry: { action } }: { readonly entry: DoubtEntry }) {
+export function DoubtHead({ entry }: { readonly entry: DoubtEntry }) {
+  const { shown: action, note } = useWhole(entry.action)
+  const isThere = omittedBytes(action.args) === undefined
   return (
     <Stack gap="xs">
       <Group gap="xs">
@@ -22,12 +25,13 @@ export function DoubtHead({ entry: { action } }: { readonly entry: DoubtEntry })
       <ActionFacts action={action} />
       <div>
         <Text size="sm" fw={600} mb={4}>Arguments, as they were sent</Text>
-        <Code block className="value" tabIndex={0} aria-label="Arguments, as they were sent" data-args><Visible text={encode(action.args, { what: 'arguments' })} /></Code>
+        {isThere ? <Code block className="value" tabIndex={0} aria-label="Arguments, as they were sent" data-args><Visible text={encode(action.args, { what: 'arguments' })} /></Code> : <Value value={action.args} />}
       </div>
       <div>
         <Text size="sm" fw={600} mb={4}>Evidence so far</Text>
         <Evidence action={action} />
       </div>
+      {note}
     </Stack>
   )
 }

@@ -1,9 +1,11 @@
 /** What is known of a call: the same words in the inbox, beside a decision, and on the item's page. */
 import { Code, Stack, Text } from '@mantine/core'
 import type { Action } from '@pawl/client/http'
+import { omittedBytes } from '@pawl/core'
 import type { ReactNode } from 'react'
 import { Value, Visible } from '../../ui/visible.tsx'
 import { When } from '../../ui/when.tsx'
+import { plural } from '../../words.ts'
 
 export function Facts({ children }: { readonly children: ReactNode }) {
   return <dl className="call-facts">{children}</dl>
@@ -36,13 +38,16 @@ export function ActionFacts({ action }: { readonly action: Action }) {
 /** What earlier holders brought, oldest first. */
 export function Evidence({ action }: { readonly action: Action }) {
   if (action.evidence.length === 0 && action.appliedEvidence === null) return <Text size="sm" c="dimmed">No evidence so far.</Text>
+  const there = action.evidence.filter((entry) => omittedBytes(entry) === undefined)
+  const away = action.evidence.length - there.length
   return (
     <Stack gap={6}>
       {action.appliedEvidence !== null && <>
         <Text size="sm">Its result came too late to be recorded by its holder, and proves that it happened:</Text>
         <Value value={action.appliedEvidence} />
       </>}
-      {action.evidence.map((entry, i) => <Value key={i} value={entry} />)}
+      {there.map((entry, i) => <Value key={i} value={entry} />)}
+      {away > 0 && <Text size="sm" c="dimmed">{plural(away, 'entry', 'entries')} left out here</Text>}
     </Stack>
   )
 }

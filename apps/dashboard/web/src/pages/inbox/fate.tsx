@@ -16,8 +16,8 @@ export function Fate({ entry }: { readonly entry: InboxItem }) {
   const { data } = useQuery({
     queryKey: ['fate', runId, itemSeq, actionId],
     queryFn: async () => {
-      const [item, actions] = await Promise.all([api.getItem(runId, itemSeq), actionId === undefined ? undefined : api.listActions(runId, { itemSeq, limit: 1_000 })])
-      return { item, action: actions?.entries.find(({ id }) => id === actionId) }
+      const [item, action] = await Promise.all([api.getItem(runId, itemSeq), actionId === undefined ? undefined : api.getAction(runId, actionId)])
+      return { item, action }
     },
     refetchInterval: 3_000,
   })

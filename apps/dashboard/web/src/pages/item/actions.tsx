@@ -7,6 +7,7 @@ import { Empty } from '../../ui/empty.tsx'
 import { Problem } from '../../ui/problem.tsx'
 import { Status } from '../../ui/status.tsx'
 import { Value, Visible } from '../../ui/visible.tsx'
+import { useWhole } from '../../ui/whole-action.tsx'
 import { ActionFacts, Evidence } from '../inbox/facts.tsx'
 
 const perPage = 50
@@ -29,7 +30,8 @@ export function Actions({ runId, seq }: { readonly runId: string; readonly seq: 
   )
 }
 
-function ActionCard({ action }: { readonly action: Action }) {
+function ActionCard({ action: listed }: { readonly action: Action }) {
+  const { shown: action, note } = useWhole(listed)
   const hasResult = action.status === 'committed' || action.status === 'compensated'
   return (
     <Paper withBorder p="md" component="article" id={`action-${action.id}`} data-action={action.id}>
@@ -47,6 +49,7 @@ function ActionCard({ action }: { readonly action: Action }) {
         </SimpleGrid>
         {(action.evidence.length > 0 || action.appliedEvidence !== null) && <div><Text size="sm" fw={600} mb={4}>Evidence</Text><Evidence action={action} /></div>}
         {action.undo !== null && <details><summary>Its inverse</summary><Value value={action.undo} /></details>}
+        {note}
       </Stack>
     </Paper>
   )

@@ -33,7 +33,7 @@ export function Timeline({ run }: { readonly run: Run }) {
         <Select size="xs" w={170} label="Calls that are" placeholder="any" clearable data={ACTION_STATUSES.map((value) => ({ value, label: words(value) }))} value={wanted} onChange={(value) => filter(() => setWanted(value))} />
         {cursors.length > 0 && <Button size="xs" variant="default" onClick={() => setCursors(cursors.slice(0, -1))}>Earlier</Button>}
         {data !== undefined && data.cursor !== null && <Button size="xs" variant="default" onClick={() => setCursors([...cursors, data.cursor ?? ''])}>Later</Button>}
-        <Text size="xs" c="dimmed">Calls in the order they were first intended, {perPage} at a time.</Text>
+        <Text size="xs" c="dimmed">Calls in the order they were first intended, at most {perPage} at a time.</Text>
       </Group>
       {error !== null && data === undefined ? <Problem error={error} onRetry={() => { void refetch() }} />
         : data === undefined ? null
