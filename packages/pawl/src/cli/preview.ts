@@ -2,7 +2,7 @@
 import type { Preview } from '@pawl/client'
 import colors from 'picocolors'
 import type { Output } from './output.ts'
-import { cut, many } from './plain.ts'
+import { cut, many, plain } from './plain.ts'
 import { paintStatus } from './status.ts'
 
 const shown = 10
@@ -28,7 +28,7 @@ function list(out: Output, what: string, preview: Preview, name: keyof Preview['
   const [calls, n] = [preview[name], preview.counts[name]]
   if (n === 0) return
   out.line(`  ${what}: ${many(n, 'call')}`)
-  for (const call of calls.slice(0, shown)) out.line(`    action ${call.action} of item ${call.itemSeq}, ${cut(call.tool, 40)} ${colors.dim(cut(call.key, 40))}: ${call.why}`)
+  for (const call of calls.slice(0, shown)) out.line(`    action ${call.action} of item ${call.itemSeq}, ${cut(call.tool, 40)} ${colors.dim(cut(call.key, 40))}: ${plain(call.why)}`)
   const more = n - Math.min(calls.length, shown)
   if (more > 0) out.line(`    and ${more.toLocaleString('en')} more (--json shows ${n > calls.length ? `the first ${calls.length.toLocaleString('en')}` : 'all'})`)
 }

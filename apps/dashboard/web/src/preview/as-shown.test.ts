@@ -3,7 +3,8 @@ import { expect, test, vi } from 'vitest'
 import { actAsShown, isSameMove, isSameState, previewIn } from './as-shown.ts'
 
 const preview: Preview = {
-  dryRun: true, verb: 'resume', runId: 'r', status: 'failed', isAllowed: true, items: { again: 1, stopped: 0, kept: 2 }, skipped: 3, calledAgain: [], verified: [], asked: [], undone: [], residue: [], isCut: false,
+  dryRun: true, verb: 'resume', runId: 'r', status: 'failed', isAllowed: true, items: { again: 1, stopped: 0, kept: 2 }, skipped: 3, calledAgain: [], verified: [], asked: [], undone: [], residue: [],
+  counts: { calledAgain: 0, verified: 0, asked: 0, undone: 0, residue: 0 }, isCut: false,
 }
 const move: RepinPreview = {
   dryRun: true, runId: 'r', status: 'running', isAllowed: true, workers: 2, isConfigured: false, live: 5, inProgress: 1, from: { version: '4', model: 'm1', prompt: 'p1' }, to: { version: '5', model: 'm2', prompt: 'p1' },
