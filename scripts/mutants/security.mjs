@@ -73,6 +73,12 @@ export const securityMutants = [
   guard('bodies of any type', 'a form of another site is taken for JSON', [`${producer}/route.ts`, 'if (given !== type ||', "if (given === '' ||"], 'bodies', 'that is no JSON of ours is refused'),
   guard('names looked up in prototypes', '__proto__ is a file of ours', [`${producer}/routes/docs.ts`, 'Object.hasOwn(assets, name) ? assets[name] : undefined', 'assets[name]'], 'bodies', 'cannot change what every object is'),
   guard('a pattern that chokes', 'one link to the login stops the dashboard for hours', [`${dashboard}/place.ts`, '/^\\/(?!\\/)[!-[\\]-~]*$/', '/^\\/(?!\\/)([!-[\\]-~]+)*$/'], 'bodies', 'is answered in no time'),
+  guard('values that say much in few bytes', 'a request of some kilobytes keeps the producer from everybody for minutes', ['packages/client/src/request-values.ts', '    left -= bytes\n', ''], 'bodies', 'is counted over the whole of a request'),
+  guard('numbers without end', 'a request of a megabyte keeps the producer from everybody for seconds', ['packages/client/src/request-values.ts', ' && String(part[1]).length > mostDigits', ' && String(part[1]).length < 0'], 'bodies', 'is refused at once, wherever it comes in'),
+  {
+    name: 'one thing in a million places', breaks: 'a few objects that hold each other keep a worker from its leases', group: 'security',
+    edits: [edit('packages/core/src/codec.ts', 'if (measured.repeated > maxBytes) throw', 'if (measured.repeated < 0) throw')], test: { file: 'packages/core/src/codec.test.ts', claim: 'is refused at once where written out it would be too large' },
+  },
   guard('headers without end at the producer', 'idle connections are kept for ever', [`${producer}/index.ts`, 'headersTimeout: 10_000', 'headersTimeout: 0'], 'bodies', 'that never ends its headers is cut off'),
   guard('headers without end at the dashboard', 'idle connections are kept for ever', [`${dashboard}/index.ts`, 'requestTimeout: 30_000, headersTimeout: 10_000', 'requestTimeout: 0, headersTimeout: 0'], 'bodies', 'that never ends its headers is cut off'),
   guard('bodies without end at the producer', 'slow senders are kept for ever', [`${producer}/read-json.ts`, 'if (Date.now() > until) throw new PawlError(\'TOO_SLOW\', `The body took', 'if (Date.now() < 0) throw new PawlError(\'TOO_SLOW\', `The body took'], 'bodies', 'that never ends its body is cut off'),

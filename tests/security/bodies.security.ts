@@ -1,5 +1,6 @@
 /** What a sender can do with the shape, size and pace of what it sends: get a refusal, and keep nobody else from being served. */
 import { createGzip } from 'node:zlib'
+import { createHttpClient } from '@pawl/client/http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Browser } from './ground/browser.ts'
 import { startService, type Service } from './ground/processes.ts'
@@ -102,6 +103,57 @@ describe('a body', () => {
       const { input } = JSON.parse((await ask(site, all(), 'GET', `/v1/runs/${id}`)).text) as { input: object }
       expect(Reflect.get(Object.create(input) as object, 'polluted')).toBe(undefined)
     }
+  })
+})
+
+describe('a value in few bytes that say much', () => {
+  const levels = (n: number): unknown[] => Array.from({ length: n }, (_, i) => [i + 1, i + 1])
+  /** What the ledger's codec reads: each list holds the next one twice. */
+  const doubled = (n: number, end: unknown = 'x') => ({ $encoded: `~${JSON.stringify([...levels(n), end])}` })
+  const timed = async (path: string, body: unknown, type = 'application/json'): Promise<{ status: number; code: unknown; ms: number }> => {
+    const begun = performance.now()
+    const { status, text } = await ask(site, all(), 'POST', path, body, { 'content-type': type })
+    return { status, code: (JSON.parse(text) as { code?: unknown }).code, ms: performance.now() - begun }
+  }
+  /** Every way by which a value comes in. */
+  const ways = (value: unknown): [string, unknown, string?][] => [
+    ['/v1/runs', { agent: 'plain', input: value, items: [] }], ['/v1/runs', { agent: 'plain', items: [{ key: 'a', payload: value }] }],
+    ['/v1/runs', `${JSON.stringify({ agent: 'plain', input: value })}\n`, 'application/x-ndjson'], ['/v1/runs', `{"agent":"plain"}\n${JSON.stringify({ key: 'a', payload: value })}\n`, 'application/x-ndjson'],
+    [`/v1/runs/${runId}/questions/1/answer`, { answer: value }], [`/v1/runs/${runId}/actions/1/settle`, { answer: 'happened', attempt: 1, evidence: 0, result: value }],
+  ]
+  const slowOrTaken = async (value: unknown): Promise<string[]> => {
+    const found: string[] = []
+    for (const [path, body, type] of ways(value)) {
+      const { status, code, ms } = await timed(path, body, type)
+      if (status < 400 || status >= 500 || code === 'NOT_FOUND' || ms > 1_000) found.push(`${path} (${type ?? 'application/json'}): ${status} ${String(code)} after ${Math.round(ms)} ms`)
+    }
+    return found
+  }
+
+  test('is refused at once, wherever it comes in: one thing in a trillion places, a list a billion long, a number without end', async () => {
+    // The first is what takes seconds and not for ever, where nothing counts.
+    for (const value of [doubled(22), doubled(40), doubled(40, ['Date', '2026-01-01T00:00:00.000Z']), { $encoded: '~[[-7,1000000000]]' }, { $encoded: `~[["BigInt","${'9'.repeat(900_000)}"]]` }]) expect(await slowOrTaken(value)).toEqual([])
+    // A member that the agent's schema throws away is gone through all the same.
+    const hidden = { $encoded: `~${JSON.stringify([{ value: 1, end: 2, extra: 3 }, 'v', 'done', ...Array.from({ length: 40 }, (_, i) => [i + 4, i + 4]), 'x'])}` }
+    expect(await timed('/v1/runs', { agent: 'courier', items: [{ key: 'a', payload: hidden }] })).toMatchObject({ status: 413, code: 'TOO_LARGE' })
+  })
+
+  test('is counted over the whole of a request: many that are each just small enough are not', async () => {
+    const many = Array.from({ length: 200 }, (_, i) => ({ key: `k${i}`, payload: doubled(15, ['Date', '2026-01-01T00:00:00.000Z']) }))
+    for (const [body, type] of [[{ agent: 'plain', items: many }], [`{"agent":"plain"}\n${many.map((item) => JSON.stringify(item)).join('\n')}`, 'application/x-ndjson']] as const) {
+      const { status, code, ms } = await timed('/v1/runs', body, type)
+      expect([status, code, ms < 3_000]).toEqual([413, 'TOO_LARGE', true])
+    }
+  })
+
+  test('is taken where it is of use: a thing that is in some places, and words that come again and again', async () => {
+    const shared = { at: new Date(0), words: 'of a row '.repeat(20) }
+    const payload = { rows: Array.from({ length: 500 }, (_, n) => ({ n: BigInt(n), shared, words: shared.words })), first: shared }
+    const items = Array.from({ length: 100 }, (_, i) => ({ key: `k${i}`, payload: { at: new Date(i), a: 'the same words', b: 'the same words', c: ['the same words', 'the same words'] } }))
+    const over = createHttpClient({ url: site.producer, token: all() })
+    const { id } = await over.startRun('plain', payload, { items })
+    expect((await over.getRun(id)).input).toStrictEqual(payload)
+    expect((await site.direct.listItems(id, { limit: 100 })).entries.map((item) => item.payload)).toStrictEqual(items.map((item) => item.payload))
   })
 })
 

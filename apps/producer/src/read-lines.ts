@@ -1,5 +1,5 @@
 /** NDJSON, line by line as it arrives: the header first, then items. Nothing is kept but the line at hand; reading waits for whoever consumes. */
-import { fromWire, type ItemSeed, type StreamHeader } from '@pawl/client'
+import { requestValues, type ItemSeed, type StreamHeader } from '@pawl/client'
 import { limits, parseJson, PawlError } from '@pawl/core'
 import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
@@ -25,17 +25,18 @@ export async function readRunStream(incoming: IncomingMessage): Promise<RunStrea
     const issue = parsed.error.issues[0]
     throw new PawlError('BAD_HEADER', `Line 1, the header: ${issue?.path.join('.') ?? ''} ${issue?.message ?? 'does not fit'}. It holds agent, version, input, labels and policy.`)
   }
-  return { header: parsed.data, items: itemsOf(lines) }
+  const valueOf = requestValues()
+  return { header: { ...parsed.data, input: valueOf(parsed.data.input) }, items: itemsOf(lines, valueOf) }
 }
 
-async function* itemsOf(lines: AsyncGenerator<Line>): AsyncGenerator<ItemSeed, void, undefined> {
+async function* itemsOf(lines: AsyncGenerator<Line>, valueOf: (value: unknown) => unknown): AsyncGenerator<ItemSeed, void, undefined> {
   for await (const { text, no } of lines) {
     const parsed = lineSchema.safeParse(parseJson(text, `Line ${no}`))
     if (!parsed.success) {
       const issue = parsed.error.issues[0]
       throw new PawlError('BAD_LINE', `Line ${no}: ${issue?.path.join('.') ?? ''} ${issue?.message ?? 'does not fit'}. An item is {"key": "…", "payload": …}. Nothing was started.`, 'tell', { line: no })
     }
-    yield { key: parsed.data.key, payload: fromWire(parsed.data.payload), where: `Line ${no}` }
+    yield { key: parsed.data.key, payload: valueOf(parsed.data.payload), where: `Line ${no}` }
   }
 }
 

@@ -9,8 +9,9 @@ export { budgetFields, type BudgetRequest } from './set-budget.ts'
 export type { DirectOptions } from './direct-client.ts'
 export type { HttpOptions } from './http-client.ts'
 export { leftOutOf, type LeftOut } from './left-out.ts'
+export { requestValues } from './request-values.ts'
 export {
-  actionSchema, actionToWire, approvalDecisionSchema, briefSchema, doubtAnswers, eventSchema, fromWire, inboxSchema, inboxToWire, itemSchema, itemToWire, pageSchema, previewSchema, questionSchema, questionToWire,
+  actionSchema, actionToWire, approvalDecisionSchema, briefSchema, doubtAnswers, eventSchema, inboxSchema, inboxToWire, itemSchema, itemToWire, pageSchema, previewSchema, questionSchema, questionToWire,
   repinAnswerSchema, repinPreviewSchema, runSchema, runToWire,
   startedSchema, verbAnswerSchema, type Action, type Approval, type ApprovalDecision, type BriefView, type InboxItem, type Item, type Preview, type Question, type RepinAnswer, type RepinPreview, type Run, type RunEvent, type StartedRun, type VerbAnswer,
 } from './wire.ts'

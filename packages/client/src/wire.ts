@@ -7,7 +7,7 @@ import { z } from 'zod'
 
 const envelope = '$encoded'
 
-function isEnvelope(value: unknown): value is Readonly<Record<typeof envelope, unknown>> {
+export function isEnvelope(value: unknown): value is Readonly<Record<typeof envelope, unknown>> {
   return value !== null && typeof value === 'object' && !Array.isArray(value) && Object.keys(value).length === 1 && Object.hasOwn(value, envelope)
 }
 
@@ -17,7 +17,7 @@ export function toWire(value: unknown): unknown {
   return text.startsWith('~') || isEnvelope(value) ? { [envelope]: text } : value
 }
 
-/** The value again. Throws `BAD_VALUE` for an envelope that is none. */
+/** The value again, as somebody trusted wrote it: of a stranger's request, `requestValues` reads it. Throws `BAD_VALUE` for an envelope that is none. */
 export function fromWire(value: unknown): unknown {
   if (!isEnvelope(value)) return value
   const text = value[envelope]

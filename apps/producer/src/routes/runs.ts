@@ -1,5 +1,5 @@
 /** Starting runs and looking at them. */
-import { actionSchema, actionToWire, briefSchema, fromWire, itemSchema, itemToWire, pageSchema, runSchema, runToWire, startedSchema, type StartedRun } from '@pawl/client'
+import { actionSchema, actionToWire, briefSchema, itemSchema, itemToWire, pageSchema, requestValues, runSchema, runToWire, startedSchema, type StartedRun } from '@pawl/client'
 import { ACTION_STATUSES, ITEM_KINDS, ITEM_STATUSES, RUN_STATUSES } from '@pawl/core'
 import { z } from 'zod'
 import type { Services } from '../app.ts'
@@ -72,12 +72,13 @@ async function start({ c, pawl }: RouteCall<unknown, unknown, unknown>): Promise
   if (c.req.header('content-type')?.toLowerCase().startsWith('application/x-ndjson')) {
     requireType(c, 'application/x-ndjson')
     const { header, items } = await readRunStream(c.env.incoming)
-    return await pawl.startRunFromStream({ ...header, input: fromWire(header.input) }, items, { idempotencyKey: key })
+    return await pawl.startRunFromStream(header, items, { idempotencyKey: key })
   }
   requireType(c, 'application/json')
   const { agent, input, items, ...options } = check('body', startBody, await readJson(c.env.incoming))
-  return await pawl.startRun(agent, fromWire(input), {
-    ...options, idempotencyKey: key, items: items?.map((item) => ({ key: item.key, payload: fromWire(item.payload) })),
+  const valueOf = requestValues()
+  return await pawl.startRun(agent, valueOf(input), {
+    ...options, idempotencyKey: key, items: items?.map((item) => ({ key: item.key, payload: valueOf(item.payload) })),
   })
 }
 

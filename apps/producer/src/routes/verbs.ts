@@ -1,5 +1,5 @@
 /** What operators do: stop and resume runs, answer what a machine may not decide. */
-import { actionSchema, actionToWire, approvalDecisionSchema, fromWire, inboxSchema, inboxToWire, itemSchema, itemToWire, pageSchema, previewSchema, questionSchema, questionToWire, repinAnswerSchema, repinPreviewSchema, verbAnswerSchema } from '@pawl/client'
+import { actionSchema, actionToWire, approvalDecisionSchema, inboxSchema, inboxToWire, itemSchema, itemToWire, pageSchema, previewSchema, questionSchema, questionToWire, repinAnswerSchema, repinPreviewSchema, requestValues, verbAnswerSchema } from '@pawl/client'
 import { z } from 'zod'
 import type { Services } from '../app.ts'
 import { addRoute, type App } from '../route.ts'
@@ -49,7 +49,7 @@ export function addVerbRoutes(app: App, services: Services): void {
     method: 'post', path: '/v1/runs/{run}/actions/{action}/settle', scope: 'operate', summary: 'Say what became of an action in doubt.',
     params: runParams.extend({ action: numberText }), body: settleBody,
     answer: { description: 'The action as it is now.', schema: actionSchema },
-    handle: async ({ c, params, body, pawl }) => c.json(actionToWire(await pawl.settle(params.run, params.action, { ...body, result: fromWire(body.result) }))),
+    handle: async ({ c, params, body, pawl }) => c.json(actionToWire(await pawl.settle(params.run, params.action, { ...body, result: requestValues()(body.result) }))),
   })
   addRoute(app, services, {
     method: 'post', path: '/v1/runs/{run}/approvals', scope: 'operate', summary: 'Say yes or no to calls that wait for it, each exactly as it was shown. No other is touched.',
@@ -69,7 +69,7 @@ export function addVerbRoutes(app: App, services: Services): void {
     method: 'post', path: '/v1/runs/{run}/questions/{question}/answer', scope: 'operate', summary: 'Answer a question of an agent. The inbox shows its JSON Schema.',
     params: runParams.extend({ question: numberText }), body: answerBody,
     answer: { description: 'The question with its answer.', schema: questionSchema },
-    handle: async ({ c, params, body, pawl }) => c.json(questionToWire(await pawl.answer(params.run, params.question, fromWire(body.answer), { note: body.note }))),
+    handle: async ({ c, params, body, pawl }) => c.json(questionToWire(await pawl.answer(params.run, params.question, requestValues()(body.answer), { note: body.note }))),
   })
   for (const verb of ['resume', 'fail'] as const) {
     addRoute(app, services, {

@@ -2,7 +2,7 @@
  * What a caller may change. Not among them: compensation, which takes back what was done and is a person's word; and migrations or the
  * ledger's own state. A start needs a key of the caller's own: a model that lost an answer calls again, and that must be the same run.
  */
-import { actionToWire, doubtAnswers, fromWire, itemToWire, questionToWire } from '@pawl/client'
+import { actionToWire, doubtAnswers, itemToWire, questionToWire, requestValues } from '@pawl/client'
 import { BLOCKED_REASONS } from '@pawl/core'
 import { z } from 'zod'
 import { run } from './read-tools.ts'
@@ -31,15 +31,16 @@ export const writeTools = [
       labels: z.record(z.string(), z.string()).optional(), version: z.string().optional().describe("The agent's version; default the newest known."),
     }),
     async run(client, { agent, input, items, ...options }) {
-      const seeds = items?.map((item) => ({ key: item.key, payload: fromWire(item.payload) }))
-      return { ...(await client.startRun(agent, fromWire(input), { ...options, items: seeds })) }
+      const valueOf = requestValues()
+      const seeds = items?.map((item) => ({ key: item.key, payload: valueOf(item.payload) }))
+      return { ...(await client.startRun(agent, valueOf(input), { ...options, items: seeds })) }
     },
   }),
   pawlTool({
     name: 'answer', title: 'Answer a question', level: 'operate', isDestructive: true, isIdempotent: true,
     description: 'Answers a question of an agent, as the inbox lists it. The answer must fit its JSON Schema. The first answer stands; a later one is told whose it was.',
     input: z.strictObject({ run, question: z.number().int().describe('The id of the question.'), answer: z.unknown().describe('A JSON value that fits answerSchema.'), note }),
-    run: async (client, input) => questionToWire(await client.answer(input.run, input.question, fromWire(input.answer), { note: input.note })),
+    run: async (client, input) => questionToWire(await client.answer(input.run, input.question, requestValues()(input.answer), { note: input.note })),
   }),
   decide('approve', 'Say yes to calls that wait for it', 'Says yes to exactly the calls shown in the inbox, by their digests; one that changed since is not approved. A yes lets it happen: it may send mail or move money.'),
   decide('reject', 'Say no to calls that wait for a yes', 'Says no to exactly the calls shown in the inbox: they are never sent, and their agent reads the note.'),
@@ -50,7 +51,7 @@ export const writeTools = [
       run, action: z.number().int(), answer: z.enum(doubtAnswers), attempt: z.number().int().min(1), evidence: z.number().int().min(0).describe('How many entries of evidence it showed.'),
       result: z.unknown().optional().describe('With happened: what the call returned.'), note,
     }),
-    run: async (client, { run: runId, action, result, ...settlement }) => actionToWire(await client.settle(runId, action, { ...settlement, ...(result === undefined ? {} : { result: fromWire(result) }) })),
+    run: async (client, { run: runId, action, result, ...settlement }) => actionToWire(await client.settle(runId, action, { ...settlement, ...(result === undefined ? {} : { result: requestValues()(result) }) })),
   }),
   pawlTool({
     name: 'release_item', title: 'Let a blocked item go on, or end it', level: 'operate', isDestructive: true,
