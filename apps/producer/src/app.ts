@@ -43,6 +43,8 @@ export function createApp(services: Services): App {
   app.use(async (c, next) => {
     if (services.tokens.length === 0) refuseForeigners(c.req.header('host'), c.req.header('origin'))
     await next()
+    // Hono runs the GET and drops its body; a stream that is dropped, and not ended, goes on for nobody.
+    if (c.req.method === 'HEAD') await c.res.body?.cancel()
     observe('pawl_http_requests_total', 1, { method: c.req.method, route: c.get('route') ?? 'other', status: String(c.res.status) })
     c.header('x-content-type-options', 'nosniff')
     if (!c.res.headers.has('cache-control')) c.header('cache-control', 'no-store')
