@@ -1,4 +1,5 @@
 import { newId } from '@pawl/core'
+import { withTransaction } from '@pawl/ledger'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -92,8 +93,10 @@ describe('who may do what', () => {
     expect((await ask(guarded.url, 'POST', '/v1/runs', { agent: 'stock', items: [] }, as('r'))).status).toBe(403)
     for (const token of ['r', 'u']) expect((await ask(guarded.url, 'POST', `/v1/runs/${id}/cancel`, {}, as(token))).status).toBe(403)
     expect((await ask(guarded.url, 'POST', `/v1/runs/${id}/cancel`, {}, as('o'))).status).toBe(200)
-    const { body } = await ask(guarded.url, 'GET', `/v1/runs/${id}/events`, undefined, { ...as('r'), accept: 'application/json' })
-    expect((body['entries'] as { kind: string; actor: string }[]).filter((event) => event.actor !== 'pawl').map((event) => [event.kind, event.actor])).toEqual([['run.created', 'runner'], ['run.ended', 'ops']])
+    await expect.poll(async () => {
+      const { body } = await ask(guarded.url, 'GET', `/v1/runs/${id}/events`, undefined, { ...as('r'), accept: 'application/json' })
+      return (body['entries'] as { kind: string; actor: string }[]).filter((event) => event.actor !== 'pawl').map((event) => [event.kind, event.actor])
+    }, { timeout: 10_000 }).toEqual([['run.created', 'runner'], ['run.ended', 'ops']])
   })
 
   test('a run of another namespace is answered like one that does not exist', async () => {
@@ -207,6 +210,21 @@ describe('GET /v1/runs/:id/events', () => {
     expect(seen).toEqual((body['entries'] as { id: number; kind: string }[]).map((event) => `${event.id} ${event.kind}`))
     expect(seen.length).toBeGreaterThan(20)
   }, 60_000)
+
+  test('a list that is gone on with from its last id leaves out none: an earlier one was still on its way when a later one was there', async () => {
+    const id = await start(open)
+    const list = async (after: number) => (await ask(open.url, 'GET', `/v1/runs/${id}/events?after=${after}`, undefined, { accept: 'application/json' })).body['entries'] as { id: number; kind: string }[]
+    const seen: { id: number; kind: string }[] = []
+    await withTransaction(open.ledger, { timeoutMs: 10_000 }, async (tx) => {
+      await tx.query(`insert into pawl.events (run_id, kind, actor) values ($1, 'early', 'x')`, [id])
+      await ask(open.url, 'POST', `/v1/runs/${id}/pause`)
+      seen.push(...await list(0))
+    })
+    await expect.poll(async () => {
+      seen.push(...await list(seen.at(-1)?.id ?? 0))
+      return seen.map((event) => event.kind)
+    }, { timeout: 10_000 }).toEqual(['run.created', 'run.sealed', 'early', 'run.paused'])
+  })
 
   test('a Last-Event-ID that is none is refused', async () => {
     const id = await start(open)

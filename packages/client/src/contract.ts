@@ -195,7 +195,7 @@ export interface PawlClient {
   listActions(runId: string, filter?: PageOptions & { itemSeq?: number | undefined; status?: ActionStatus | undefined }): Promise<Page<Action>>
   /** One call, its values whole. */
   getAction(runId: string, actionId: number): Promise<Action>
-  /** Oldest first. */
+  /** Oldest first. Over HTTP those that are a second old, so that who goes on after the last one misses none; of the ledger itself those that are there, and an earlier one may still be on its way. */
   listEvents(runId: string, filter?: { after?: number | undefined; limit?: number | undefined }): Promise<readonly RunEvent[]>
   /** Yields at every change. Ends when the run has ended, or when only items that wait for a person are left. */
   watch(runId: string, options?: { everyMs?: number | undefined; signal?: AbortSignal | undefined }): AsyncIterable<Progress>

@@ -10,7 +10,7 @@ import { numberText, pageQuery, runParams } from '../schemas.ts'
 
 const everyMs = 500
 const quietMs = 15_000
-/** Younger events wait: an earlier number may still be on its way to its commit. */
+/** Younger events wait, in the stream and in the list: an earlier number may still be on its way to its commit, and whoever goes on after a later one would never see it. */
 const settledMs = 1_000
 
 export function addEventRoutes(app: App, services: Services): void {
@@ -19,8 +19,8 @@ export function addEventRoutes(app: App, services: Services): void {
     params: runParams, query: z.strictObject({ after: numberText.optional(), limit: pageQuery.limit }),
     answer: { description: 'Events, oldest first.', type: 'text/event-stream', schema: eventSchema, also: { 'application/json': { schema: z.object({ entries: z.array(eventSchema) }) } } },
     handle: async ({ c, params, query, pawl }) => {
-      if (c.req.header('accept')?.includes('application/json')) return c.json({ entries: await pawl.listEvents(params.run, query) })
       await pawl.getRun(params.run)
+      if (c.req.header('accept')?.includes('application/json')) return c.json({ entries: await listEvents(services.ledger, params.run, { ...query, settledMs }) })
       let after = lastSeen(c.req.header('last-event-id')) ?? query.after
       return streamSSE(c, async (stream) => {
         const gone = new AbortController()

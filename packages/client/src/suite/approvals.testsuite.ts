@@ -2,7 +2,7 @@
 import { blockItem, requestApproval, type Ledger } from '@pawl/ledger'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { PawlClient } from '../contract.ts'
-import { claimed, refused, type Opening } from './ground.testsuite.ts'
+import { claimed, eventsOf, refused, type Opening } from './ground.testsuite.ts'
 
 export function testApprovals(opening: Opening): void {
   describe('approvals', () => {
@@ -34,7 +34,7 @@ export function testApprovals(opening: Opening): void {
       expect(await client.approve(runId, call!, { note: 'fine' })).toMatchObject({ outcome: 'approved', status: 'approved', decidedBy: actor, decidedAt: expect.any(Date) as Date, note: 'fine' })
       expect((await client.getItem(runId, seq)).status).toBe('pending')
       expect((await client.inbox({ runId })).entries).toEqual([])
-      expect((await client.listEvents(runId)).find((event) => event.kind === 'approval.approved')).toMatchObject({ actor, itemSeq: seq, data: { action: call!.actionId, note: 'fine' } })
+      expect((await eventsOf(opening(), runId)).find((event) => event.kind === 'approval.approved')).toMatchObject({ actor, itemSeq: seq, data: { action: call!.actionId, note: 'fine' } })
     })
 
     test('arguments that lists leave out for their size are whole in the inbox: nobody says yes to what was not shown', async () => {

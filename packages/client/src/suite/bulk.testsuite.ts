@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { BulkRequest, PawlClient } from '../contract.ts'
 import type { ExportLine } from '../wire-export.ts'
 import type { Bulk } from '../wire-bulk.ts'
-import { claimed, refused, seeds, type Opening } from './ground.testsuite.ts'
+import { claimed, eventsOf, refused, seeds, type Opening } from './ground.testsuite.ts'
 
 export function testBulk(opening: Opening): void {
   describe('bulk operations', () => {
@@ -23,7 +23,7 @@ export function testBulk(opening: Opening): void {
       await expect.poll(async () => { const { total, done, failed } = await client.bulkStatus(id); return total - done - failed }, { timeout: 20_000, interval: 50 }).toBe(0)
       return await client.bulkStatus(id)
     }
-    const kindsOf = async (runId: string): Promise<string[]> => (await client.listEvents(runId)).map((event) => event.kind)
+    const kindsOf = async (runId: string): Promise<string[]> => (await eventsOf(opening(), runId)).map((event) => event.kind)
 
     test('is done to each run that was named once, in the name of who asked; what refuses it or is not there says so, and the others go on', async () => {
       const [one = '', two = '', ended = ''] = await runsOf(3)
@@ -37,7 +37,7 @@ export function testBulk(opening: Opening): void {
       expect(bulk.entries.find(({ runId }) => runId === ended)?.detail).toMatch(/was cancelled\. Only a run that is under way can be paused/)
       for (const runId of [one, two]) {
         expect((await client.getRun(runId)).paused).toBe(true)
-        expect((await client.listEvents(runId)).filter((event) => event.kind === 'run.paused')).toMatchObject([{ actor, data: { reason: 'lunch' } }])
+        expect((await eventsOf(opening(), runId)).filter((event) => event.kind === 'run.paused')).toMatchObject([{ actor, data: { reason: 'lunch' } }])
       }
     })
 
@@ -47,13 +47,13 @@ export function testBulk(opening: Opening): void {
       const { id } = await client.bulk({ verb: 'cancel', filter: { labels: { mark }, status: ['running', 'failed'] }, reason: 'enough' })
       const [later = ''] = await runsOf(1, { mark })
       expect(await through(id)).toMatchObject({ verb: 'cancel', total: 4, done: 4, failed: 0 })
-      for (const runId of ids) expect((await client.listEvents(runId)).at(-1)).toMatchObject({ kind: 'run.ended', actor, data: { status: 'cancelled', reason: 'enough' } })
+      for (const runId of ids) expect((await eventsOf(opening(), runId)).at(-1)).toMatchObject({ kind: 'run.ended', actor, data: { status: 'cancelled', reason: 'enough' } })
       expect((await client.getRun(later)).status).toBe('running')
       const page = await client.bulkStatus(id, { limit: 3 })
       const rest = await client.bulkStatus(id, { limit: 3, cursor: page.cursor ?? '' })
       expect([...page.entries, ...rest.entries].map((entry) => entry.runId)).toEqual(ids)
       await through((await client.bulk({ verb: 'resume', runIds: ids, reason: 'not yet' })).id)
-      for (const runId of ids) expect((await client.listEvents(runId)).at(-1)).toMatchObject({ kind: 'run.resumed', actor, data: { reason: 'not yet' } })
+      for (const runId of ids) expect((await eventsOf(opening(), runId)).at(-1)).toMatchObject({ kind: 'run.resumed', actor, data: { reason: 'not yet' } })
       for (const runId of ids) expect((await kindsOf(runId)).filter((kind) => kind === 'run.resumed')).toHaveLength(1)
     })
 
@@ -96,7 +96,7 @@ export function testBulk(opening: Opening): void {
       await askQuestion(ledger, by, { key: '1', text: 'How much?', answerSchema: '{}' })
       const lines: ExportLine[] = []
       for await (const line of client.exportRun(runId)) lines.push(line)
-      const events = await client.listEvents(runId)
+      const events = await eventsOf(opening(), runId)
       expect(lines[0]).toEqual({ kind: 'run', run: await client.getRun(runId) })
       expect(lines.filter((line) => line.kind === 'item')).toEqual([{ kind: 'item', item: expect.objectContaining({ seq, result: big }) as unknown }])
       expect(lines.filter((line) => line.kind === 'action')).toMatchObject([{ action: { key: 'k', status: 'awaiting_approval', args: { amount: 7 } } }])

@@ -6,6 +6,7 @@ import { expect } from 'vitest'
 import { z } from 'zod'
 import type { AgentContract } from '../agents.ts'
 import type { ItemSeed, PawlClient } from '../contract.ts'
+import type { RunEvent } from '../wire.ts'
 
 const pay = defineTool({
   name: 'pay', version: '1', description: 'pays', effect: 'non-idempotent', inputSchema: z.object({ to: z.string() }), outputSchema: z.object({ receipt: z.string() }),
@@ -42,6 +43,14 @@ export const refused = async (call: Promise<unknown>): Promise<PawlError> => {
 }
 
 export const seeds = (n: number): ItemSeed[] => Array.from({ length: n }, (_, i) => ({ key: `item-${i}`, payload: { n: i } }))
+
+/** All events of a run. Over HTTP one is listed when it is a second old. */
+export async function eventsOf({ client, ledger }: Opened, runId: string): Promise<readonly RunEvent[]> {
+  const [row] = await ledger.query<{ n: number }>('select count(*)::integer as n from pawl.events where run_id = $1', [runId])
+  let events: readonly RunEvent[] = []
+  await expect.poll(async () => { events = await client.listEvents(runId); return events.length }, { timeout: 15_000, interval: 50 }).toBeGreaterThanOrEqual(row?.n ?? Infinity)
+  return events
+}
 
 /** An item whose one call is in doubt and may be denied after `waitMs`. */
 export async function doubtful({ client, ledger }: Opened, waitMs: number): Promise<{ runId: string; actionId: number; seq: number }> {

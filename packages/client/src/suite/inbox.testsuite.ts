@@ -3,7 +3,7 @@ import { newId } from '@pawl/core'
 import { blockItem, claimItems, type Ledger } from '@pawl/ledger'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { PawlClient } from '../contract.ts'
-import { doubtful, refused, seeds, type Opening } from './ground.testsuite.ts'
+import { doubtful, eventsOf, refused, seeds, type Opening } from './ground.testsuite.ts'
 
 export function testInbox(opening: Opening): void {
   describe('the inbox', () => {
@@ -24,7 +24,7 @@ export function testInbox(opening: Opening): void {
       expect(action).toMatchObject({ status: 'committed', result: { receipt: 'r-1' }, settledBy: `person:${actor}` })
       expect((await client.getItem(runId, seq)).status).toBe('pending')
       expect((await refused(client.settle(runId, actionId, { answer: 'did_not', attempt: 1, evidence: 0 }))).code).toBe('DOUBT_CHANGED')
-      expect((await client.listEvents(runId)).find((event) => event.kind === 'action.answered')).toMatchObject({ actor, itemSeq: seq, data: { answer: 'happened', note: 'saw it' } })
+      expect((await eventsOf(opening(), runId)).find((event) => event.kind === 'action.answered')).toMatchObject({ actor, itemSeq: seq, data: { answer: 'happened', note: 'saw it' } })
       expect((await client.inbox({ runId })).entries).toEqual([])
     })
 

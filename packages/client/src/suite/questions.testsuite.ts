@@ -3,7 +3,7 @@ import { newId } from '@pawl/core'
 import { askQuestion, blockItem, type Ledger } from '@pawl/ledger'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { PawlClient } from '../contract.ts'
-import { claimed, refused, type Opening } from './ground.testsuite.ts'
+import { claimed, eventsOf, refused, type Opening } from './ground.testsuite.ts'
 
 export function testQuestions(opening: Opening): void {
   describe('questions', () => {
@@ -35,7 +35,7 @@ export function testQuestions(opening: Opening): void {
       expect(answered).toMatchObject({ id: questionId, status: 'answered', answer: { amount: 7 }, answeredBy: actor, answeredAt: expect.any(Date) as Date })
       expect((await client.getItem(runId, seq)).status).toBe('pending')
       expect((await client.inbox({ runId })).entries).toEqual([])
-      expect((await client.listEvents(runId)).find((event) => event.kind === 'question.answered')).toMatchObject({ actor, itemSeq: seq, data: { question: questionId, note: 'asked Bob' } })
+      expect((await eventsOf(opening(), runId)).find((event) => event.kind === 'question.answered')).toMatchObject({ actor, itemSeq: seq, data: { question: questionId, note: 'asked Bob' } })
     })
 
     test('a question is answered once: the loser is told who was first and when, whatever the answer looks like', async () => {

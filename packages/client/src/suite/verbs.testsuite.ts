@@ -3,7 +3,7 @@ import { newId } from '@pawl/core'
 import { pinsOf } from '@pawl/tools'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { PawlClient } from '../contract.ts'
-import { doubtful, mailing, refused, seeds, stock, type Opening } from './ground.testsuite.ts'
+import { doubtful, eventsOf, mailing, refused, seeds, stock, type Opening } from './ground.testsuite.ts'
 
 export function testVerbs(opening: Opening): void {
   describe('what is done to a run', () => {
@@ -23,7 +23,7 @@ export function testVerbs(opening: Opening): void {
       expect(await client.repin(id, { to: '1', dryRun: true })).toMatchObject({ isAllowed: true, isConfigured: true, unserved: [], changedTools: [] })
       expect(await client.repin(id, { to: '7', force: true, reason: 'moving house' })).toMatchObject({ dryRun: false, from: { version: '1' }, to: { version: '7', model: null }, moved: 2 })
       expect((await client.getRun(id)).agentVersion).toBe('7')
-      expect((await client.listEvents(id)).find((event) => event.kind === 'run.repinned')).toMatchObject({ actor, data: { from: { version: '1' }, to: { version: '7' }, reason: 'moving house', moved: 2 } })
+      expect((await eventsOf(opening(), id)).find((event) => event.kind === 'run.repinned')).toMatchObject({ actor, data: { from: { version: '1' }, to: { version: '7' }, reason: 'moving house', moved: 2 } })
     })
 
     test('pause, resume and cancel change the run, name the actor, and are refused in the wrong state', async () => {
@@ -35,7 +35,7 @@ export function testVerbs(opening: Opening): void {
       expect(await client.cancel(id, { reason: 'enough' })).toMatchObject({ status: 'cancelled', unsettled: 0 })
       expect(await refused(client.pause(id))).toMatchObject({ code: 'WRONG_STATE', message: expect.stringContaining('cancelled') as string, details: { state: 'cancelled' } })
       expect((await refused(client.cancel(id))).code).toBe('WRONG_STATE')
-      const events = await client.listEvents(id)
+      const events = await eventsOf(opening(), id)
       expect(events.map((event) => event.kind)).toEqual(['run.created', 'run.sealed', 'run.paused', 'run.resumed', 'run.ended'])
       expect(events.filter((event) => event.kind !== 'run.sealed').every((event) => event.actor === actor)).toBe(true)
       expect(events.slice(2).map((event) => (event.data as { reason?: string }).reason)).toEqual(['lunch', 'fed', 'enough'])
@@ -47,20 +47,20 @@ export function testVerbs(opening: Opening): void {
       const { id } = await client.startRun('stock', 1, { items: [{ key: 'a', payload: { sku: 'a' } }], policy: { budget: { tokens: 1_000 } } })
       expect(await client.setBudget(id, { run: { turns: 9 }, item: { cost: 1.5 }, note: 'longer' })).toMatchObject({ dryRun: false, runId: id })
       expect((await client.getRun(id)).policy).toMatchObject({ budget: { tokens: 1_000, turns: 9 }, itemBudget: { cost: 1.5 } })
-      expect((await client.listEvents(id)).at(-1)).toMatchObject({ kind: 'run.budget', actor, data: { budget: { turns: 9 }, itemBudget: { cost: 1.5 }, note: 'longer' } })
+      expect((await eventsOf(opening(), id)).at(-1)).toMatchObject({ kind: 'run.budget', actor, data: { budget: { turns: 9 }, itemBudget: { cost: 1.5 }, note: 'longer' } })
       for (const wrong of [{}, { run: {} }, { run: { tokens: 0 } }, { item: { token: 5 } as object }]) expect((await refused(client.setBudget(id, wrong))).message).toMatch(/budget|run|item/)
       expect((await refused(client.setBudget(newId(), { run: { turns: 1 } }))).code).toBe('NOT_FOUND')
     })
 
     test('a dry run says what would happen and changes nothing', async () => {
       const { runId, actionId, seq } = await doubtful(opening(), 0)
-      const before = [await client.getRun(runId), await client.listEvents(runId)]
+      const before = [await client.getRun(runId), await eventsOf(opening(), runId)]
       const [resume, cancel, compensate] = await Promise.all([client.resume(runId, { dryRun: true }), client.cancel(runId, { dryRun: true }), client.compensate(runId, { dryRun: true })])
       for (const preview of [resume, cancel, compensate]) {
         expect(preview).toMatchObject({ dryRun: true, isAllowed: true, asked: [{ action: actionId, itemSeq: seq, tool: 'pay' }], calledAgain: [], verified: [] })
       }
       expect(cancel).toMatchObject({ items: { stopped: 1, again: 0 } })
-      expect([await client.getRun(runId), await client.listEvents(runId)]).toEqual(before)
+      expect([await client.getRun(runId), await eventsOf(opening(), runId)]).toEqual(before)
     })
 
     test('a look at the resume of a run that was cancelled while it was split counts what the resume then sends round', async () => {
