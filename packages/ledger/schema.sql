@@ -326,6 +326,7 @@ function pawl.seal_run(p_run uuid, p_stream integer, p_digest text) returns TABL
 function pawl.set_budget(p_run uuid, p_budget jsonb, p_item_budget jsonb, p_actor text, p_note text) returns TABLE(outcome text, status text) language plpgsql volatile;
 function pawl.settle_action(p_run uuid, p_seq integer, p_epoch integer, p_key text, p_verdict text, p_result text, p_undo text, p_by text, p_wait_ms integer) returns SETOF pawl.actions language plpgsql volatile;
 function pawl.settle_action_json(p_run uuid, p_seq integer, p_epoch integer, p_key text, p_verdict text, p_result text, p_undo text, p_by text, p_wait_ms integer) returns TABLE(action json) language sql volatile;
+function pawl.settler_of(p_run uuid, p_seqs integer[], p_staged_by integer) returns integer language sql volatile;
 function pawl.stage_action(p_run uuid, p_seq integer, p_epoch integer, p_call json) returns TABLE(outcome text, action json) language plpgsql volatile;
 function pawl.start_bulk(p_id uuid, p_namespace text, p_key text, p_digest text, p_verb text, p_by text, p_reason text, p_runs uuid[]) returns TABLE(outcome text, id uuid, digest text) language plpgsql volatile;
 function pawl.start_compensation(p_run uuid, p_actor text, p_reason text) returns TABLE(outcome text, status text) language plpgsql volatile;

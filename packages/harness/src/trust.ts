@@ -84,7 +84,7 @@ export class Trust {
       part.forEach(({ action, agoMs }, i) => {
         const outcome = outcomes[i]?.outcome
         if (outcome !== undefined) this.#tell(action, outcome)
-        if (outcome === 'missing' || outcome === 'ended') lost.push(lostCall(action, agoMs, outcome))
+        if (outcome === 'missing' || outcome === 'ended' || outcome === 'twice') lost.push(lostCall(action, agoMs, outcome))
       })
     }
     if (lost.length > 0 && !isCleared) await noteLoss(this.ledger, seen, why, lost)
@@ -94,11 +94,12 @@ export class Trust {
     if (outcome === 'kept') return
     const place = { run: action.run_id, item: action.item_seq, epoch: action.epoch, tool: action.tool, key: action.key }
     if (outcome === 'restored') this.log('warn', 'a call the ledger had lost was brought back; it is settled, not made again', place)
+    else if (outcome === 'twice') this.log('error', 'a call the ledger had lost stands in it with the result of another send: it may have been made twice', place)
     else this.log('error', `a call the ledger has lost could not be brought back: its ${outcome === 'missing' ? 'item is missing' : 'item has ended'}`, place)
   }
 }
 
-const lostCall = (action: ActionRow, agoMs: number, why: 'missing' | 'ended'): LostCall =>
+const lostCall = (action: ActionRow, agoMs: number, why: LostCall['why']): LostCall =>
   ({ run: action.run_id, item: action.item_seq, key: action.key, tool: action.tool, effect: action.effect, at: new Date(Date.now() - agoMs).toISOString(), why })
 
 function whatIsWrong(history: History, mine: History): string | undefined {

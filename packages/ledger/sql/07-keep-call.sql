@@ -1,6 +1,6 @@
--- is_held_back: will the end of the run send this call, for an item that is done? Then nobody else need hold it back, nor may take it over.
+-- is_held_back: will the end of the run send this call, or find out whether it was sent, for an item that is done? Then nobody else need hold it back, nor may take it over.
 create or replace function pawl.is_held_back(a pawl.actions) returns boolean language sql volatile as $$
-  select a.status in ('staged', 'failed', 'awaiting_approval') and exists (select 1 from pawl.items i where i.run_id = a.run_id and i.seq = a.staged_by and i.status = 'done')
+  select a.status in ('staged', 'failed', 'awaiting_approval', 'started', 'in_doubt') and exists (select 1 from pawl.items i where i.run_id = a.run_id and i.seq = a.staged_by and i.status = 'done')
 $$;
 
 -- keep_call: writes down a call that is not to be sent yet (`awaiting_approval` or `staged`), under the lock of its item: no send, no token.

@@ -1,6 +1,7 @@
 -- advance_run: every transition of a run that follows from its items alone, under the run's lock; repeatable, whoever calls it.
 -- splitting with a failed split → failed, and what it had brought → cancelled (a resume brings it back). running with nothing live → finalizing: with a finalize item of
 -- its own, or, where the last one ended without closing its run (it failed, or was cancelled with it), with that one again: its journal holds what it has sent.
+-- Either takes over what was brought back of calls it is to send for items that are done: an ended item has no holder to settle it.
 -- finalizing whose finalize item failed → failed. Returns the run's status and whether there is a finalizer to ring for.
 create or replace function pawl.advance_run(p_run uuid, out run_status text, out made boolean) language plpgsql as $$
 declare
@@ -22,9 +23,11 @@ begin
       perform set_config('pawl.reopens', 'off', true);
       update pawl.runs x set status = 'finalizing' where x.id = p_run;
     else
-      insert into pawl.items (run_id, seq, kind, key, payload) values (p_run, r.next_seq, 'finalize', 'finalize-' || r.ending, 'null');
+      insert into pawl.items (run_id, seq, kind, key, payload) values (p_run, r.next_seq, 'finalize', 'finalize-' || r.ending, 'null') returning * into last;
       update pawl.runs x set status = 'finalizing', next_seq = x.next_seq + 1 where x.id = p_run;
     end if;
+    update pawl.actions a set item_seq = last.seq, epoch = 0 from pawl.items i where a.run_id = p_run and a.status in ('started', 'in_doubt')
+      and i.run_id = p_run and i.seq = a.item_seq and i.seq = a.staged_by and i.status = 'done';
     run_status := 'finalizing'; made := true;
   elsif r.status in ('splitting', 'finalizing') then
     select i.error into why from pawl.items i where i.run_id = p_run and i.status = 'failed'

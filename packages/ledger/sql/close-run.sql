@@ -1,5 +1,6 @@
 -- close_run: the finalize item's own finish: it is done and the run has ended, or neither. Refused while any call of the item is open, or one that a
 -- finished item held back to the end is not sent; what failed items held back is discarded, unless the run is held (`failed`) and may go on.
+-- A call of the run that is unsettled and another item's is taken over first: every other item has ended, and nobody else would find out.
 -- Locks: run, then item. Returns closed | fenced | open.
 create or replace function pawl.close_run(p_run uuid, p_seq integer, p_epoch integer, p_status text, p_result text, p_error text) returns text language plpgsql as $$
 declare r pawl.runs;
@@ -8,6 +9,7 @@ begin
   if r.status is distinct from 'finalizing' then return 'fenced'; end if;
   perform 1 from pawl.items i where i.run_id = p_run and i.seq = p_seq and i.epoch = p_epoch and i.status = 'in_progress' and i.kind = 'finalize' for update;
   if not found then return 'fenced'; end if;
+  update pawl.actions a set item_seq = p_seq, epoch = 0 where a.run_id = p_run and a.item_seq <> p_seq and a.undoes is null and a.status in ('started', 'in_doubt');
   if exists (select 1 from pawl.actions a where a.run_id = p_run and a.item_seq = p_seq and a.status in ('started', 'in_doubt', 'awaiting_approval')) then return 'open'; end if;
   if p_status <> 'failed' then
     if exists (select 1 from pawl.actions a join pawl.items i on i.run_id = p_run and i.seq = a.staged_by and i.status = 'done'

@@ -46,7 +46,8 @@ export interface LostCall {
   readonly effect: string
   /** When its intent was acknowledged, by this process's clock: ISO 8601. */
   readonly at: string
-  readonly why: 'missing' | 'ended'
+  /** `twice`: it stands in the ledger with the result of another send, made as if it were new. */
+  readonly why: 'missing' | 'ended' | 'twice'
 }
 
 /** Holds sends back everywhere until a person clears the ledger. Does nothing to a ledger cleared since `seen`; then it returns false. */

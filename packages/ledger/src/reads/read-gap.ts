@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { Ledger } from '../connect.ts'
 
-const lostCall = z.object({ run: z.string(), item: z.number(), key: z.string(), tool: z.string(), effect: z.string(), at: z.string(), why: z.enum(['missing', 'ended']) })
+const lostCall = z.object({ run: z.string(), item: z.number(), key: z.string(), tool: z.string(), effect: z.string(), at: z.string(), why: z.enum(['missing', 'ended', 'twice']) })
 const atWork = z.object({ run: z.string(), item: z.number(), key: z.string(), agent: z.string(), status: z.string(), calls: z.number() })
 const gapRow = z.object({
   noticedAt: z.date().nullable(), why: z.string().nullable(), keptUntil: z.date(), lostCalls: z.array(lostCall), broughtBack: z.coerce.number(),
