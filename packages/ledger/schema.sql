@@ -229,6 +229,7 @@ create table pawl.workers (
   pid integer not null,
   pid_namespace text,
   pid_started_at text,
+  reported_loss timestamp(3) with time zone,
   serves jsonb not null,
   started_at timestamp(3) with time zone not null default clock_timestamp()
 );
@@ -291,6 +292,7 @@ function pawl.block_unserved(p_agent text, p_version text) returns integer langu
 function pawl.bring_back_actions(p_rows json) returns TABLE(run_id uuid, key text, outcome text) language plpgsql volatile;
 function pawl.cancel_run(p_run uuid, p_actor text, p_reason text) returns TABLE(outcome text, status text, unsettled integer) language plpgsql volatile;
 function pawl.claim_items(p_runs uuid[], p_seqs integer[], p_generations integer[], p_worker uuid, p_nonce uuid, p_ttl_ms integer, p_crash_budget integer, p_suspect_after integer, p_alone boolean, p_builds jsonb DEFAULT NULL::jsonb) returns TABLE(run_id uuid, seq integer, verdict text, item json, run json, journal json, records json, turns json, questions json, timeline text) language plpgsql volatile;
+function pawl.clear_ledger(p_actor text, p_seen text) returns text language plpgsql volatile;
 function pawl.close_compensation(p_run uuid, p_seq integer, p_epoch integer) returns TABLE(outcome text, residue integer) language plpgsql volatile;
 function pawl.close_run(p_run uuid, p_seq integer, p_epoch integer, p_status text, p_result text, p_error text) returns text language plpgsql volatile;
 function pawl.compensate_by_policy(p_run uuid, p_seq integer, p_epoch integer, p_reason text) returns text language plpgsql volatile;
@@ -300,6 +302,7 @@ function pawl.discard_calls(p_run uuid, p_seq integer, p_keys text[], p_why text
 function pawl.drop_stream(p_run uuid, p_stream integer) returns boolean language plpgsql volatile;
 function pawl.expire_approvals() returns integer language plpgsql volatile;
 function pawl.free_leases(p_worker uuid, p_ttl_ms integer) returns TABLE(run_id uuid, freed integer) language sql volatile;
+function pawl.gap_digest(l pawl.ledger) returns text language plpgsql volatile;
 function pawl.history_is_known(l pawl.ledger) returns boolean language plpgsql volatile;
 function pawl.history_now() returns text language plpgsql volatile;
 function pawl.is_held_back(a pawl.actions) returns boolean language sql volatile;
@@ -308,7 +311,7 @@ function pawl.keep_call(it pawl.items, p_call json, p_status text) returns pawl.
 function pawl.keep_ended_items() returns trigger language plpgsql volatile;
 function pawl.kept_until() returns timestamp with time zone language sql volatile;
 function pawl.lease_is_over(lease_until timestamp with time zone, ttl_ms integer) returns boolean language sql volatile;
-function pawl.note_loss(p_since text, p_why text, p_lost jsonb) returns boolean language plpgsql volatile;
+function pawl.note_loss(p_since text, p_why text, p_lost jsonb, p_worker uuid DEFAULT NULL::uuid, p_late boolean DEFAULT false) returns boolean language plpgsql volatile;
 function pawl.open_split_stream(p_run uuid, p_seq integer, p_epoch integer) returns integer language plpgsql volatile;
 function pawl.open_stream(p_run uuid, p_alive_ms integer) returns integer language plpgsql volatile;
 function pawl.owner_let_go(p_run uuid, p_seq integer) returns boolean language sql volatile;

@@ -249,5 +249,25 @@ export const mutants = [
     edits: [edit(`${ledger}/reads/pages.ts`, 'return over === -1 ? sizes.length : over', 'return sizes.length')],
     test: at(`${ledger}/reads/bounded.test.ts`, 'one that is full before its limit ends there'),
   },
+  {
+    name: 'a call brought back to whoever has the older row', breaks: 'after a failover nobody finds out what became of a call: its run completes, or an item waits for ever',
+    edits: [edit(`${sql}/bring-back-actions.sql`, '        item_seq = owner, epoch = case', '        epoch = case')],
+    test: at(`${ledger}/verbs/bring-back.test.ts`, 'a takeover and its send are brought back to the item that took the key over'),
+  },
+  {
+    name: 'a run that ends over an unsettled call of another item', breaks: 'nobody finds out what became of the call',
+    edits: [edit(`${sql}/close-run.sql`, 'update pawl.actions a set item_seq = p_seq, epoch = 0 where a.run_id = p_run and', 'update pawl.actions a set item_seq = p_seq, epoch = 0 where false and')],
+    test: at(`${ledger}/verbs/bring-back.test.ts`, 'a run does not end over an unsettled call of an item that has ended'),
+  },
+  {
+    name: 'a clearing of what nobody was shown', breaks: 'calls that were lost in a failover are cleared away unseen',
+    edits: [edit(`${sql}/clear-ledger.sql`, 'if pawl.gap_digest(l) is distinct from p_seen then', 'if false then')],
+    test: at(`${ledger}/verbs/clear-ledger.test.ts`, 'lost calls that were noted after a person was shown the gap'),
+  },
+  {
+    name: 'a lost call found after the clearing that is only logged', breaks: 'nobody is told of a call that was lost in a failover',
+    edits: [edit(`${harness}/trust.ts`, "    if (isCleared || !(await noteLoss(this.ledger, seen, why, { workerId: this.workerId, lost }))) await this.#noteLate(lost)", '    if (!isCleared) await noteLoss(this.ledger, seen, why, { workerId: this.workerId, lost })')],
+    test: at(`${harness}/trust.test.ts`, 'what it could not bring back holds the ledger once more'),
+  },
   ...securityMutants,
 ]

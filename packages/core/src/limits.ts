@@ -25,6 +25,8 @@ export const limits = {
   heartbeatEveryMs: 5_000,
   /** A worker silent for this long is gone. */
   workerGoneAfterMs: 60_000,
+  /** How long a worker remembers its calls, for a ledger that loses them. A replica further behind than this is an outage of its own, which people hear of. */
+  rememberedForMs: 15 * 60_000,
   /** How long a request for a person's yes waits before it is asked anew: a week, so that a weekend and a holiday fit in. */
   approvalExpiresMs: 604_800_000,
   /** Nobody serves an agent version for this long: what waits for it is blocked, visibly. A rolling deploy takes less. */

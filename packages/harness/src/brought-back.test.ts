@@ -1,6 +1,6 @@
 /** The ledger loses the send of a call that its item did not make alone, and the worker that made it brings it back: somebody settles it, and it is made once. */
 import { newRunId } from '@pawl/core'
-import { clearLedger } from '@pawl/ledger'
+import { clearLedger, readGap } from '@pawl/ledger'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { auditLedger } from '../../ledger/src/audit/audit-ledger.ts'
 import { Scripts } from './scripted.testsuite.ts'
@@ -32,7 +32,7 @@ const handedBack = (id: string, seq: number): string =>
 async function loses(id: string, ...older: string[]): Promise<void> {
   await world.rows([...older, `select pawl.note_loss(written_in, 'restored', '[]') from pawl.ledger`].join('; '))
   await until('the call is brought back', async () => (await world.rows(`select 1 from pawl.events where run_id = $1 and kind = 'action.brought_back'`, [id])).length > 0)
-  await clearLedger(world.workers.ledger, 'ann')
+  expect(await clearLedger(world.workers.ledger, 'ann', (await readGap(world.workers.ledger)).digest)).toBe(true)
   world.workers.touch(id)
 }
 

@@ -26,7 +26,7 @@ export function makeGuard(attempt: Attempt, intended: Watch, isRead: boolean): G
       if (attempt.ending) throw new NotSent(`the attempt is over: ${attempt.ending.kind}`)
       if (elapsedMs > sendWindowMs) throw new NotSent(`${Math.round(elapsedMs)} ms have passed since the intent; a send may begin within ${sendWindowMs} ms`)
       if (attempt.leaseLeftMs() < sendWindowMs - elapsedMs) throw new NotSent('too little of the lease is left')
-      if (!isRead && !attempt.parts.trust.isTrusted) throw new NotSent('the ledger may have lost its tail; run "pawl ledger clear --reviewed" after looking at the gap')
+      if (!isRead && !attempt.parts.trust.isTrusted) throw new NotSent('the ledger may have lost its tail; look at the gap with "pawl ledger clear"')
       hasPassed = true
     },
     hasPassed: () => hasPassed,

@@ -67,9 +67,9 @@ export class Harness {
   private constructor(options: HarnessOptions, identity: LedgerIdentity) {
     this.#options = options
     this.#identity = identity
-    this.#trust = new Trust(options.ledger, identity, options.log, () => this.#handBack())
     this.#timings = { ...defaultTimings, ...options.timings }
     this.#worker = { id: options.workerId ?? newId(), name: options.name ?? 'worker', ...identifyProcess() }
+    this.#trust = new Trust(options.ledger, identity, this.#worker.id, options.log, () => this.#handBack())
     const observe = options.observe ?? (() => {})
     this.#writer = new Writer(options.ledger, {
       leaseMs: this.#timings.leaseMs, onHistory: (history) => this.#trust.see(history),
@@ -114,7 +114,7 @@ export class Harness {
   async #begin(): Promise<void> {
     const { ledger, queue, agents, concurrency, log, roles } = this.#options
     if (!this.#trust.isTrusted) {
-      log('error', 'the server is not the one, or not on the timeline, this ledger was written on: only reads are sent until "pawl ledger clear --reviewed"', {})
+      log('error', 'the server is not the one, or not on the timeline, this ledger was written on: only reads are sent until a person has looked at what may be missing: "pawl ledger clear"', {})
       // Before this process writes anything that would look like a sign of the lost time.
       await this.#trust.recover()
     }

@@ -2,13 +2,12 @@
  * What this process was told to be durable, kept for a while: after a failover that lost the ledger's tail, what a living worker remembers is brought
  * back, so that a call that was made is never made again as if it were new. Reads have no effect, and a transactional call is lost together with its row.
  */
+import { limits } from '@pawl/core'
 import type { ActionRow, RememberedCall } from '@pawl/ledger'
 import { startWatch, type Watch } from './watch.ts'
 
 const mostCalls = 10_000
 const mostChars = 32_000_000
-/** A replica further behind than this is an outage of its own, which people hear of. */
-const keptForMs = 15 * 60_000
 
 interface Kept {
   readonly action: ActionRow
@@ -32,7 +31,7 @@ export class RecentCalls {
     this.#calls.set(place, { action, since, chars })
     this.#chars += chars
     for (const [oldest, kept] of this.#calls) {
-      if (this.#calls.size <= mostCalls && this.#chars <= mostChars && kept.since.elapsedMs() <= keptForMs) break
+      if (this.#calls.size <= mostCalls && this.#chars <= mostChars && kept.since.elapsedMs() <= limits.rememberedForMs) break
       this.#drop(oldest)
     }
   }

@@ -7,7 +7,7 @@ import { bringBackActions, noteLoss, readHistory, readIdentity, type ActionRow, 
 import type { Log } from './parts.ts'
 import { RecentCalls } from './recent-calls.ts'
 
-const clearing = 'only reads are sent until "pawl ledger clear --reviewed"'
+const clearing = 'only reads are sent until a person has looked at what may be missing: "pawl ledger clear"'
 const batch = 200
 
 export class Trust {
@@ -17,9 +17,11 @@ export class Trust {
   /** What ended the trust, until it is dealt with. */
   #loss: { readonly seen: History; readonly why: string } | undefined
   #recovering: Promise<void> | undefined
+  /** Noted by this process, by run, key and why. */
+  readonly #noted = new Set<string>()
 
   /** @param onLost called once for each loss, synchronously. */
-  constructor(private readonly ledger: Ledger, private readonly identity: LedgerIdentity, private readonly log: Log, private readonly onLost: () => void) {
+  constructor(private readonly ledger: Ledger, private readonly identity: LedgerIdentity, private readonly workerId: string, private readonly log: Log, private readonly onLost: () => void) {
     this.#history = identity.history
     this.#isTrusted = identity.isTrusted
     if (!identity.isTrusted) this.#loss = { seen: identity.history, why: 'a worker started on a server, or a history, the ledger was not written on' }
@@ -87,7 +89,18 @@ export class Trust {
         if (outcome === 'missing' || outcome === 'ended' || outcome === 'twice') lost.push(lostCall(action, agoMs, outcome))
       })
     }
-    if (lost.length > 0 && !isCleared) await noteLoss(this.ledger, seen, why, lost)
+    if (isCleared || !(await noteLoss(this.ledger, seen, why, { workerId: this.workerId, lost }))) await this.#noteLate(lost)
+    for (const call of lost) this.#noted.add(nameOf(call))
+  }
+
+  /** Cleared before these were noted: nobody was shown them, so that they hold the ledger once more. */
+  async #noteLate(all: readonly LostCall[]): Promise<void> {
+    const lost = all.filter((call) => !this.#noted.has(nameOf(call)))
+    if (lost.length === 0) return
+    const why = 'a worker that came back after the clearing remembers calls that could not be brought back'
+    // Cleared once more meanwhile: again for that one.
+    while (!(await noteLoss(this.ledger, await readHistory(this.ledger), why, { workerId: this.workerId, lost, isLate: true })));
+    this.log('error', `${why}; ${clearing}`, {})
   }
 
   #tell(action: ActionRow, outcome: BroughtBack['outcome']): void {
@@ -98,6 +111,8 @@ export class Trust {
     else this.log('error', `a call the ledger has lost could not be brought back: its ${outcome === 'missing' ? 'item is missing' : 'item has ended'}`, place)
   }
 }
+
+const nameOf = ({ run, key, why }: LostCall): string => `${run}:${key}:${why}`
 
 const lostCall = (action: ActionRow, agoMs: number, why: LostCall['why']): LostCall =>
   ({ run: action.run_id, item: action.item_seq, key: action.key, tool: action.tool, effect: action.effect, at: new Date(Date.now() - agoMs).toISOString(), why })

@@ -6,6 +6,7 @@ import { PawlError } from '@pawl/core'
 import { z } from 'zod'
 import type { Ledger } from './connect.ts'
 import type { History } from './history.ts'
+import { runVerbOnce } from './verbs/run-verb.ts'
 
 export interface LedgerIdentity {
   readonly id: string
@@ -50,16 +51,24 @@ export interface LostCall {
   readonly why: 'missing' | 'ended' | 'twice'
 }
 
-/** Holds sends back everywhere until a person clears the ledger. Does nothing to a ledger cleared since `seen`; then it returns false. */
-export async function noteLoss(ledger: Ledger, seen: History, why: string, lost: readonly LostCall[] = []): Promise<boolean> {
-  const [noted] = await ledger.query<{ noted: boolean }>('select pawl.note_loss($1, $2, $3::jsonb) as noted', [seen.since, why, JSON.stringify(lost)], { retryForMs: 5_000 })
+export interface LossReport {
+  /** The worker that has brought back all it remembers. */
+  readonly workerId: string
+  readonly lost: readonly LostCall[]
+  /** The ledger was cleared before these were noted. */
+  readonly isLate?: boolean
+}
+
+/** `note_loss`: holds sends back everywhere until a person clears the ledger. Does nothing to a ledger cleared since `seen`; then it returns false. */
+export async function noteLoss(ledger: Ledger, seen: History, why: string, { workerId, lost, isLate }: Partial<LossReport> = {}): Promise<boolean> {
+  const [noted] = await ledger.query<{ noted: boolean }>('select pawl.note_loss($1, $2, $3::jsonb, $4::uuid, $5) as noted',
+    [seen.since, why, JSON.stringify(lost ?? []), workerId ?? null, isLate ?? false], { retryForMs: 5_000 })
   return noted?.noted === true
 }
 
-/** A person has reviewed what may be missing; sends go on. */
-export async function clearLedger(ledger: Ledger, actor: string): Promise<void> {
-  await ledger.query(`update pawl.ledger set system_identifier = (select system_identifier::text from pg_control_system()), timeline = pawl.timeline_now(),
-    written_in = pawl.row_origin(pg_current_xact_id()::xid), noticed_at = null,
-    cleared_at = clock_timestamp(), cleared_by = $1`, [actor])
-  ledger.gauge.reset()
+/** `clear_ledger`: a person has reviewed what may be missing, as `readGap` named it (`digest`); sends go on. False: more has been noted since, and nothing was cleared. */
+export async function clearLedger(ledger: Ledger, actor: string, seen: string): Promise<boolean> {
+  const { clear_ledger: outcome } = await runVerbOnce(ledger, 'clear_ledger', [actor, seen], z.object({ clear_ledger: z.enum(['cleared', 'changed']) }))
+  if (outcome === 'cleared') ledger.gauge.reset()
+  return outcome === 'cleared'
 }

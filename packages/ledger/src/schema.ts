@@ -288,6 +288,8 @@ export const workers = pawl.table('workers', {
   builds: jsonb('builds').notNull().default({}),
   startedAt: at('started_at').notNull().default(now),
   heartbeatAt: at('heartbeat_at').notNull().default(now),
+  /** `noticed_at` of the loss after which it has brought back all it remembers. */
+  reportedLoss: at('reported_loss'),
 })
 
 export const sweeper = pawl.table('sweeper', {

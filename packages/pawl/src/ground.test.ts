@@ -1,6 +1,8 @@
 /** What is said about the ledger and the tools themselves: audit, doctor, tools, ledger clear. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { newRunId } from '@pawl/core'
+import { clearLedger, noteLoss, readGap, readIdentity } from '@pawl/ledger'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { openWorld, type World } from './cli/world.testsuite.ts'
 import type { Finding } from './doctor/finding.ts'
@@ -78,11 +80,36 @@ test('a ledger on another history is a failure until a person has said that the 
   const [diagnosed, refused] = await Promise.all([world.pawl('doctor', '--json'), world.pawl('ledger', 'clear')])
   expect(levelsOf(diagnosed)).toMatchObject({ timeline: 'fail' })
   expect(diagnosed.stdout).toMatch(/what it acknowledged between .* and now UTC may be missing/)
-  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('pawl ledger clear --reviewed') as string })
-  expect(await world.json('ledger', 'clear', '--reviewed')).toMatchObject({ wasTrusted: false, cleared: true, gap: { lostCalls: [], broughtBack: 0, waiting: expect.any(Number) as number } })
+  const shown = /pawl ledger clear --reviewed ([0-9a-f]{8})$/m
+  const [, gap = ''] = shown.exec(refused.stderr) ?? []
+  expect([refused.code, diagnosed.stdout]).toEqual([2, expect.stringContaining(gap)])
+  // A worker that was cut off comes back before the person types it, and has a call that nobody was shown.
+  const { history } = await readIdentity(world.ledger)
+  const lost = { run: newRunId(), item: 1, key: 'key-of-a-lost-call', tool: 'mail', effect: 'non-idempotent', at: new Date().toISOString(), why: 'ended' } as const
+  await noteLoss(world.ledger, history, 'promoted', { lost: [lost] })
+  await world.ledger.query(`insert into pawl.workers (id, name, host, pid, serves, started_at) values (gen_random_uuid(), 'cut-off', 'far', 7, '[]', clock_timestamp() - interval '1 hour')`)
+  for (const named of [['--reviewed', gap], ['--reviewed'], []]) {
+    const again = await world.pawl('ledger', 'clear', ...named)
+    expect(again).toMatchObject({ code: named.length === 2 ? 1 : 2, stdout: expect.stringContaining('key-of-a-lost-call') as string, stderr: expect.stringMatching(shown) as string })
+    expect(again.stdout).toMatch(/gap-workers +1 worker did not say yet what it remembers: cut-off on far \(pid 7, last heard from/)
+    expect(again.stderr).not.toContain(`--reviewed ${gap}`)
+  }
+  const [, now = ''] = shown.exec((await world.pawl('ledger', 'clear')).stderr) ?? []
+  expect(await world.json('ledger', 'clear', '--reviewed', now)).toMatchObject({ wasTrusted: false, cleared: true, gap: { digest: now, lostCalls: [lost], broughtBack: 0, waiting: expect.any(Number) as number } })
+  await world.ledger.query(`delete from pawl.workers where name = 'cut-off'`)
   const [row] = await world.ledger.query<{ cleared_by: string }>('select cleared_by from pawl.ledger')
   expect(row?.cleared_by).toMatch(/^cli/)
   expect((await world.pawl('ledger', 'clear', '--reviewed')).stdout).toContain('nothing to clear')
+})
+
+test('of many lost calls the doctor shows some and says where all are; the clearing shows all', async () => {
+  const { history } = await readIdentity(world.ledger)
+  await noteLoss(world.ledger, history, 'promoted', { lost: Array.from({ length: 25 }, (_, n) => ({ run: newRunId(), item: 1, key: `lost-${n}-`, tool: 'mail', effect: 'non-idempotent', at: new Date().toISOString(), why: 'missing' })) })
+  const [diagnosed, cleared] = await Promise.all([world.pawl('doctor'), world.pawl('ledger', 'clear')])
+  expect(diagnosed.stdout).toMatch(/5 more calls could not be brought back\n +→ See all of them: pawl ledger clear\n/)
+  expect(diagnosed.stdout).not.toMatch(/--reviewed/)
+  expect([diagnosed, cleared].map(({ stdout }) => stdout.match(/lost-\d+-/g)?.length)).toEqual([20, 25])
+  await clearLedger(world.ledger, 'ann', (await readGap(world.ledger)).digest)
 })
 
 test('audit finds nothing in a sound ledger and names what is wrong in a corrupt one, with exit 1', async () => {

@@ -1,6 +1,7 @@
 /** `--json` keeps its promise: every command has an entry in the contract, prints what the entry says and nothing beside it, and the docs have both. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { readGap } from '@pawl/ledger'
 import type { Command } from 'commander'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { contractAsJsonSchema, failureSchema, jsonContract, mustBePromised, withoutJson } from './cli/json-contract.testsuite.ts'
@@ -84,7 +85,7 @@ test('the ground: the schema, the tools, the audit, the doctor, what is old', as
   await look('ledger clear')
   await world.ledger.query(`update pawl.ledger set timeline = '000000FF'`)
   await look('doctor')
-  await look('ledger clear', '--reviewed')
+  await look('ledger clear', '--reviewed', (await readGap(world.ledger)).digest)
   await look('prune', '--older-than', '1d', '--dry-run')
   await look('init', 'new')
   await look('completion', 'bash')

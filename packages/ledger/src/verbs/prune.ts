@@ -65,4 +65,4 @@ export async function checkPrune(ledger: Ledger, request: Pick<PruneRequest, 'ag
   if (!isTrusted) throw inQuestion(ledger)
 }
 
-export const inQuestion = (ledger: Ledger): PawlError => new PawlError('LEDGER_IN_QUESTION', `The ledger at ${ledger.host} may have lost its last writes, and its rows are what they are found out with. Nothing is pruned while that is so. See the gap with "pawl doctor" and clear it first: pawl ledger clear --reviewed`, 'tell')
+export const inQuestion = (ledger: Ledger): PawlError => new PawlError('LEDGER_IN_QUESTION', `The ledger at ${ledger.host} may have lost its last writes, and its rows are what they are found out with. Nothing is pruned while that is so. See the gap, and how to clear it first: pawl ledger clear`, 'tell')

@@ -7,8 +7,8 @@ import { plainLines } from './plain.ts'
 
 /** What was typed cannot be meant; exit code 2. */
 export class UsageError extends PawlError {
-  constructor(message: string) {
-    super('USAGE', message, 'tell')
+  constructor(message: string, details: Readonly<Record<string, unknown>> = {}) {
+    super('USAGE', message, 'tell', details)
   }
 }
 

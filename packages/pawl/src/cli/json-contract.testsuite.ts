@@ -83,7 +83,7 @@ export const jsonContract: Readonly<Record<string, Promised>> = {
     id: text, wasTrusted: z.boolean(), cleared: z.boolean(),
     gap: z.object({
       keptUntil: text.nullable(), noticedAt: text.nullable(), why: text.nullable(), lostCalls: z.array(z.record(text, z.unknown())), broughtBack: count, begun: count, waiting: count,
-      firstBegun: z.array(z.record(text, z.unknown())).nullable(),
+      firstBegun: z.array(z.record(text, z.unknown())).nullable(), digest: text, unreported: z.array(z.object({ name: text, host: text, pid: count, seenAt: text })),
     }).nullable(),
   })),
   prune: one(z.object({

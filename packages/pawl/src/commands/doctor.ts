@@ -1,10 +1,9 @@
 import type { Command } from 'commander'
-import colors from 'picocolors'
 import { exitOf } from '../cli/exit-codes.ts'
 import { addLeaf } from '../cli/leaf.ts'
 import { addDatabaseOptions, type DatabaseOptions } from '../cli/place.ts'
-import { many, plainLines } from '../cli/plain.ts'
-import { paintStatus } from '../cli/status.ts'
+import { many } from '../cli/plain.ts'
+import { showFindings } from '../doctor/show-findings.ts'
 
 /** `pawl doctor`: every line ok, warn or fail with its fix; exit 1 on fail. JSON: `{ ok, findings: Finding[] }`. */
 export function addDoctor(parent: Command): void {
@@ -16,10 +15,7 @@ export function addDoctor(parent: Command): void {
       const failed = findings.filter((finding) => finding.level === 'fail').length
       const warned = findings.filter((finding) => finding.level === 'warn').length
       out.emit({ ok: failed === 0, findings })
-      for (const { level, check, sentence, fix } of findings) {
-        out.line(`${paintStatus(level.padEnd(4))}  ${colors.bold(check.padEnd(17))}  ${plainLines(sentence)}`)
-        if (fix !== undefined) out.line(`${' '.repeat(25)}${colors.cyan(`→ ${plainLines(fix)}`)}`)
-      }
+      showFindings(out, findings)
       out.line(failed + warned === 0 ? '\nAll is well.' : `\n${many(failed, 'failure')}, ${many(warned, 'warning')}.`)
       return failed === 0 ? exitOf.ok : exitOf.failed
     },

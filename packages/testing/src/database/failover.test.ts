@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { startEmbedded } from '@pawl/embedded'
-import { clearLedger, Ledger, migrateLedger, noteLoss, readHistory, readIdentity } from '@pawl/ledger'
+import { clearLedger, Ledger, migrateLedger, noteLoss, readGap, readHistory, readIdentity } from '@pawl/ledger'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../virtual-workers.ts'
 import { openGround, type Ground } from './failover.testsuite.ts'
@@ -44,7 +44,7 @@ test('a promoted replica that lacks the last writes: nothing is sent until a per
   expect(['a kept', 'a lost', 'a last', 'b kept'].map(receipts)).toEqual([1, 1, 0, 0])
   expect(await ground.rows(`select i.attempts, i.dispatched_at from pawl.items i where i.run_id = '${later}'`)).toEqual([{ attempts: 0, dispatched_at: null }])
 
-  await clearLedger(fleet.ledger, 'ann')
+  expect(await clearLedger(fleet.ledger, 'ann', (await readGap(fleet.ledger)).digest)).toBe(true)
   expect((await fleet.runIs(id)).status).toBe('completed')
   expect((await fleet.runIs(later)).status).toBe('completed')
   expect(['a kept', 'a lost', 'a last', 'b kept', 'b lost', 'b last'].map(receipts)).toEqual([1, 1, 1, 1, 1, 1])

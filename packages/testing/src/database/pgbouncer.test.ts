@@ -1,5 +1,5 @@
 /** The ledger behind a real pgbouncer in transaction mode: said so, it does what it does directly; not said so, one clear sentence. */
-import { clearLedger, Ledger, migrateLedger, readIdentity, withTransaction } from '@pawl/ledger'
+import { clearLedger, Ledger, migrateLedger, readGap, readIdentity, withTransaction } from '@pawl/ledger'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { describePgBouncer, freshDatabase, type FreshDatabase } from '../../../../tests/setup/fixtures.ts'
 import { loadLedger } from './ledger-load.ts'
@@ -30,7 +30,7 @@ describePgBouncer('the ledger behind pgbouncer', findPgBouncer() !== null, () =>
     const applied = await Promise.all(three.map((one) => migrateLedger(one)))
     expect(applied.filter((names) => names.length > 0)).toHaveLength(1)
     expect(await readIdentity(three[0]!)).toMatchObject({ isTrusted: true })
-    await clearLedger(three[1]!, 'ann')
+    expect(await clearLedger(three[1]!, 'ann', (await readGap(three[1]!)).digest)).toBe(true)
     expect(await readIdentity(three[2]!)).toMatchObject({ isTrusted: true })
     await Promise.all(three.map((one) => one.close()))
   })

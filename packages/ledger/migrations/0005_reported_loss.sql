@@ -1,0 +1,1 @@
+ALTER TABLE "pawl"."workers" ADD COLUMN "reported_loss" timestamp (3) with time zone;
