@@ -163,8 +163,11 @@ describe('a text that a pattern could choke on', () => {
   test('is answered in no time, wherever it stands: path, query, header, body', async () => {
     const late: string[] = []
     const timed = async (what: string, act: () => Promise<{ status: number }>): Promise<void> => {
+      if (late.length > 2) return
       const begun = performance.now()
-      const { status } = await act()
+      // A process that chokes answers nobody any more: the wait for it ends here.
+      const waited = new Promise<{ status: number }>((resolve) => { setTimeout(() => resolve({ status: 599 }), 10_000).unref() })
+      const { status } = await Promise.race([act(), waited])
       const ms = performance.now() - begun
       // 431: it was not read at all, and nothing was tried.
       if (status >= 500 || status === 431 || ms > 3_000) late.push(`${what}: ${status} after ${Math.round(ms)} ms`)
@@ -173,14 +176,14 @@ describe('a text that a pattern could choke on', () => {
       const quoted = `${encodeURIComponent(text).slice(0, 9_000).replace(/%\w?$/, '')}%C3%A9`
       for (const path of [`/v1/runs/${quoted}`, `/v1/runs?label=${quoted}`, `/v1/runs?cursor=${quoted}`, `/v1/runs?agent=${quoted}`, `/v1/runs?status=${quoted}`, `/v1/runs/${runId}/items/${quoted}`, `/docs/${quoted}`]) await timed(`GET ${path.slice(0, 60)}`, () => ask(site, all(), 'GET', path))
       for (const name of ['authorization', 'content-type', 'accept', 'last-event-id', 'idempotency-key', 'origin', 'content-encoding']) await timed(`${name} ${text.slice(0, 5)}`, () => ask(site, all(), 'POST', '/v1/runs', '{}', { [name]: `Bearer ${text.trim()}` }))
-      const browser = new Browser(site.dashboard.url)
+      const browser = new Browser(alone.dashboard.url)
       for (const path of [`/login?next=/${quoted}`, `/login?link=${quoted}`, `/${quoted}`, `/queues/${quoted}`]) await timed(`dashboard ${path.slice(0, 40)}`, () => browser.get(path))
       await timed(`cookie ${text.slice(0, 5)}`, () => browser.get('/login', { cookie: `pawl_1=${quoted}; x=${quoted.slice(0, 2_000)}` }))
     }
     for (const text of slow(1_500_000)) {
       await timed(`body ${text.slice(0, 5)}`, () => ask(site, all(), 'POST', '/v1/runs', text))
       await timed(`text ${text.slice(0, 5)}`, () => ask(site, all(), 'POST', `/v1/runs/${runId}/pause`, JSON.stringify({ reason: text })))
-      await timed(`form ${text.slice(0, 5)}`, () => new Browser(site.dashboard.url).send('POST', '/login', { body: new URLSearchParams({ name: text.slice(0, 500_000) }) }))
+      await timed(`form ${text.slice(0, 5)}`, () => new Browser(alone.dashboard.url).send('POST', '/login', { body: new URLSearchParams({ name: text.slice(0, 500_000) }) }))
     }
     expect(late).toEqual([])
   })
