@@ -13,8 +13,9 @@ let scenes: ReadonlyMap<BlockedReason, Scene>
 
 beforeAll(async () => {
   ground = await Ground.open()
-  ground.world.startKilling()
+  // Some reasons take a chain of steps, which a fleet that is being killed may end with another reason. What is answered is answered under fire.
   scenes = await bringAll(ground.world)
+  ground.world.startKilling()
   olga = await ground.seat('olga')
 })
 afterAll(() => ground?.close())
