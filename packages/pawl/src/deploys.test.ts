@@ -85,6 +85,8 @@ beforeAll(async () => {
   await deploy('2')
   await Promise.all(['cid', 'dan', 'ria'].map((subject) => effects.received(subject, 1)))
   await deploy('3')
+  // The lost machine's row goes when it is found dead, whenever that is.
+  await eventually(async () => expect(await live()).toHaveLength(2))
   seen.together = (await live()).map((worker) => worker.serves)
   seen.preview = (await pawl('run', 'repin', moves, '--to', '3', '--dry-run')).stdout
   await pawl('run', 'repin', moves, '--to', '3', '--reason', 'the shorter letter')
