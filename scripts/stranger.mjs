@@ -35,7 +35,11 @@ try {
   console.error(`\nThe path is broken: ${error.message}`)
   process.exitCode = 1
 } finally {
-  if (demo !== undefined && demo.exitCode === null) demo.kill('SIGTERM')
+  if (demo !== undefined && demo.exitCode === null) {
+    demo.kill('SIGTERM')
+    // Its stores are still writing into the folder that goes next.
+    await new Promise((resolve) => demo.once('close', resolve))
+  }
   if (!values.keep) rmSync(home, { recursive: true, force: true })
 }
 
@@ -66,7 +70,8 @@ async function main() {
       step(`saw run ${run.id} completed: ${run.tally.done} of ${run.tally.total} items done`)
       break
     }
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    // The demo ends soon after its run, and its dashboard with it.
+    await new Promise((resolve) => setTimeout(resolve, 50))
   }
   if (answered === 0) throw new Error('nothing waited for a yes, so nothing was answered')
   const code = await said.ended
