@@ -1,9 +1,8 @@
 /** Whatever the size of what agents and tools wrote: an answer of the ledger fits into the process that asks for it, and nothing is lost by it. */
 import { newId } from '@pawl/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { freshDatabase, type FreshDatabase } from '../../../../tests/setup/fixtures.ts'
-import { Ledger } from '../connect.ts'
-import { migrateLedger } from '../migrate.ts'
+import type { Ledger } from '../connect.ts'
+import { openStage, type Stage } from '../stage.testsuite.ts'
 import { withTransaction } from '../transaction.ts'
 import { listWithoutUndo } from '../verbs/compensation.ts'
 import { startWholeRun } from '../verbs/start-whole-run.ts'
@@ -15,17 +14,13 @@ import type { Page } from './pages.ts'
 import { readPreview } from './read-preview.ts'
 import { scanRun } from './scan-run.ts'
 
-let database: FreshDatabase
+let stage: Stage
 let ledger: Ledger
 beforeAll(async () => {
-  database = await freshDatabase()
-  ledger = new Ledger({ url: database.url })
-  await migrateLedger(ledger)
+  stage = await openStage()
+  ledger = stage.ledger
 })
-afterAll(async () => {
-  await ledger.close()
-  await database.drop()
-})
+afterAll(() => stage.close())
 
 /** A page of values, and the names around them. */
 const mostPage = 5_000_000

@@ -1,7 +1,7 @@
 import type { InboxItem } from '@pawl/client'
 import { expect, test } from 'vitest'
 import { answersTo, showEntry } from './answers.ts'
-import { Output } from './output.ts'
+import { shownBy } from './shown.testsuite.ts'
 
 const omitted = (bytes: number) => ({ $pawl: 'omitted', bytes })
 const at = new Date('2026-11-30T08:00:00Z')
@@ -13,16 +13,7 @@ const doubt = (args: unknown, evidence: unknown[]): InboxItem => ({
   },
 })
 
-class Lines extends Output {
-  readonly lines: string[] = []
-  override line(text = ''): void { this.lines.push(text) }
-}
-
-const shown = (entry: InboxItem): string => {
-  const out = new Lines('text')
-  showEntry(out, entry)
-  return out.lines.join('\n')
-}
+const shown = (entry: InboxItem): string => shownBy((out) => showEntry(out, entry))
 
 test('of a doubt, what the list left out is told by its size, with the command that shows it whole; the answer names all of the evidence', () => {
   const entry = doubt(omitted(900_000), ['accepted', omitted(80_000), omitted(90_000)])

@@ -1,7 +1,7 @@
 import type { Preview } from '@pawl/client'
 import { expect, test } from 'vitest'
-import { Output } from './output.ts'
 import { previewInShort, showPreview } from './preview.ts'
+import { shownBy } from './shown.testsuite.ts'
 
 const call = { action: 1, itemSeq: 1, tool: 't', key: 'k', status: 'committed', why: 'its inverse is known' } as const
 /** Fifty thousand undos, of which a thousand are listed. */
@@ -10,16 +10,7 @@ const big: Preview = {
   calledAgain: [], verified: [], asked: [], undone: Array.from({ length: 1_000 }, () => call), residue: [call], counts: { calledAgain: 0, verified: 0, asked: 3, undone: 50_000, residue: 1 }, isCut: true,
 }
 
-class Lines extends Output {
-  readonly lines: string[] = []
-  override line(text = ''): void { this.lines.push(text) }
-}
-
-const shown = (preview: Preview): string => {
-  const out = new Lines('text')
-  showPreview(out, preview)
-  return out.lines.join('\n')
-}
+const shown = (preview: Preview): string => shownBy((out) => showPreview(out, preview))
 
 test('in a line for each of many runs the counts are of all calls, not of those that are listed', () => {
   expect(previewInShort(big)).toBe('3 asked, 50,000 undone, 1 left standing')
