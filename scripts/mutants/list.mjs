@@ -42,8 +42,8 @@ export const mutants = [
     test: at(`${harness}/resumed-finalizer.test.ts`, 'failed after a call of its own goes on'),
   },
   {
-    name: 'a resume that leaves a finalizer’s calls unsettled', breaks: 'an item that needs a key of theirs waits for ever',
-    edits: [edit(`${sql}/resume-run.sql`, "a.run_id = p_run and a.status in ('started', 'in_doubt')) then", "a.run_id = p_run and a.status = 'none') then")],
+    name: 'a held-back call under way that another item waits for', breaks: 'an item that holds the same call back waits for a finalizer that waits for it',
+    edits: [edit(`${sql}/07-keep-call.sql`, "a.status in ('staged', 'failed', 'awaiting_approval', 'started', 'in_doubt') and exists", "a.status in ('staged', 'failed', 'awaiting_approval') and exists")],
     test: at(`${harness}/resumed-finalizer.test.ts`, 'was cancelled with a key under way'),
   },
   {

@@ -12,14 +12,13 @@ import type { KindOutcome } from './kind-outcome.ts'
 import { settleOne } from './settle.ts'
 import { toolByName } from './tool-by-name.ts'
 
-/** Everything unsettled of the run's ended items, found out without a forward effect, but for a run that goes on. False: the attempt was parked (something is in doubt). */
+/** Everything unsettled of the run, found out without a forward effect. False: the attempt was parked (something is in doubt). */
 async function settleRun(attempt: Attempt): Promise<boolean> {
-  const rules = { isForwardAllowed: attempt.item.kind === 'settle' && attempt.run.status === 'running' }
   const leave = attempt.enter()
   try {
-    const unsettled = await listUnsettled(attempt.parts.ledger, attempt.run.id, attempt.item.seq)
+    const unsettled = await listUnsettled(attempt.parts.ledger, attempt.run.id)
     const settled = await Promise.all(unsettled.filter((action) => action.status !== 'in_doubt').map((action) =>
-      settleOne(attempt, action, toolByName(attempt.agent, action.tool, action.tool_version), attempt.begun, rules)))
+      settleOne(attempt, action, toolByName(attempt.agent, action.tool, action.tool_version), attempt.begun, { isForwardAllowed: false })))
     const doubtful = unsettled.find((action) => action.status === 'in_doubt')
     if (doubtful) attempt.park({ kind: 'blocked', reason: 'in_doubt', detail: { action: doubtful.id, tool: doubtful.tool } })
     return !attempt.ending && settled.every((one) => one.kind !== 'parked')

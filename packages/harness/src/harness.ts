@@ -270,7 +270,7 @@ export class Harness {
   }
 
   async #stopChanged(): Promise<void> {
-    const held = [...this.#attempts].filter((attempt) => !attempt.isFrozen)
+    const held = [...this.#attempts].filter((attempt) => attempt.item.kind !== 'settle' && !attempt.isFrozen)
     const looked = await lookAtRuns(this.#options.ledger, [...new Set(held.map((attempt) => attempt.run.id))]).catch((): HeldRun[] => [])
     for (const attempt of held) {
       const run = looked.find((one) => one.id === attempt.run.id)

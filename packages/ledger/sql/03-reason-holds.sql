@@ -1,5 +1,5 @@
 -- reason_holds: does what an item waits for still stand? Called with the item's row locked.
--- in_doubt: an action of the item (for a settler: of any item that has ended) is still in doubt. key: the owner of the key has not settled it.
+-- in_doubt: an action of the item (for a settler: of the run) is still in doubt. key: the owner of the key has not settled it.
 -- approval, question: everything it was parked for, of either kind, is still unanswered, and in time: one answer is enough to go on with, and a request that
 -- ran out is asked anew. Its detail names them: {"approvals": [id, …], "questions": [id, …]}, where it asked one question alone {"question": id}. budget: no limit of the run's policy leaves more room than what was used up; {"scope": run | item, "what", "limit", "used"}. version: no live process can serve the item.
 -- Every other reason is lifted by a person only.
@@ -14,8 +14,7 @@ declare
 begin
   if p_reason = 'in_doubt' then
     return exists (select 1 from pawl.actions a where a.run_id = p_run and a.status = 'in_doubt'
-      and (a.item_seq = p_seq or (exists (select 1 from pawl.items i where i.run_id = p_run and i.seq = p_seq and i.kind in ('compensate', 'settle'))
-        and exists (select 1 from pawl.items o where o.run_id = p_run and o.seq = a.item_seq and o.status not in ('pending', 'in_progress', 'blocked')))));
+      and (a.item_seq = p_seq or exists (select 1 from pawl.items i where i.run_id = p_run and i.seq = p_seq and i.kind in ('compensate', 'settle'))));
   elsif p_reason in ('approval', 'question') then
     waits := array(select x::bigint from json_array_elements_text(p_detail::json -> 'approvals') x);
     asks := array(select x::bigint from json_array_elements_text(p_detail::json -> 'questions') x union select (p_detail::json ->> 'question')::bigint where p_detail::json ->> 'question' is not null);

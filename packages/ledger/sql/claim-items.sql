@@ -46,7 +46,7 @@ begin
     elsif it.status = 'pending' and it.available_at > clock_timestamp() and it.available_at > it.created_at then
       update pawl.items i set dispatched_at = null where i.run_id = w.run and i.seq = w.seq;
       verdict := 'early'; return next; continue;
-    elsif r.paused then
+    elsif r.paused and it.kind <> 'settle' then
       update pawl.items i set dispatched_at = null, status = 'pending', worker_id = null, lease_until = null where i.run_id = w.run and i.seq = w.seq;
       verdict := 'paused'; return next; continue;
     elsif it.barren_attempts >= p_crash_budget then

@@ -1,6 +1,5 @@
 -- resume_run: unpauses; an ended run (failed, completed_with_failures, cancelled) goes on: what failed or was cancelled is sent round again,
--- with failures and crash budget fresh. Nothing committed is repeated: the journal stays. What a finalizer had begun to send is settled first, by a settle item:
--- items that go round may need its keys, and the finalizer goes on only after them. Locks: run, then items.
+-- with failures and crash budget fresh. Nothing committed is repeated: the journal stays. Locks: run, then items.
 -- Returns (outcome, status, reopened): resumed | wrong_state | missing.
 drop function if exists pawl.resume_run(uuid, text);
 create or replace function pawl.resume_run(p_run uuid, p_actor text, p_reason text default null) returns table (outcome text, status text, reopened integer) language plpgsql as $$
@@ -30,11 +29,6 @@ begin
       stream_alive_at = case when next_status = 'splitting' and not exists (select 1 from pawl.items i where i.run_id = p_run and i.kind = 'split') then clock_timestamp() end
       where x.id = p_run;
     status := next_status;
-    if exists (select 1 from pawl.actions a join pawl.items i on i.run_id = p_run and i.seq = a.item_seq and i.kind = 'finalize' and i.status in ('failed', 'cancelled')
-      where a.run_id = p_run and a.status in ('started', 'in_doubt')) then
-      insert into pawl.items (run_id, seq, kind, key, payload) values (p_run, r.next_seq, 'settle', 'settle-' || r.next_seq, 'null');
-      update pawl.runs x set next_seq = x.next_seq + 1 where x.id = p_run;
-    end if;
   elsif r.status in ('splitting', 'running', 'finalizing', 'compensating') then
     update pawl.runs x set paused = false where x.id = p_run;
   else outcome := 'wrong_state'; return next; return;

@@ -4,11 +4,10 @@ import { actionRow, runRow, type ActionRow, type RunRow } from '../rows.ts'
 
 const found = z.object({ action: actionRow })
 
-/** Unsettled actions of a run's items that have ended, and of the compensate or settle item `seq` that asks, oldest first: what it has to find out about; another live item does so itself. Also those recorded failed before the proof came that they were applied. */
-export async function listUnsettled(ledger: Ledger, runId: string, seq: number): Promise<ActionRow[]> {
-  const rows = await ledger.query(`select row_to_json(a.*) as action from pawl.actions a join pawl.items i on i.run_id = a.run_id and i.seq = a.item_seq where a.run_id = $1
-    and (i.seq = $2 or i.status not in ('pending', 'in_progress', 'blocked'))
-    and (a.status in ('started', 'in_doubt') or (a.status = 'failed' and a.applied_evidence is not null)) order by a.order_no`, [runId, seq], { retryForMs: 60_000 })
+/** Unsettled actions of a run, oldest first: what a compensate or settle item has to find out about. Also those recorded failed before the proof came that they were applied. */
+export async function listUnsettled(ledger: Ledger, runId: string): Promise<ActionRow[]> {
+  const rows = await ledger.query(`select row_to_json(a.*) as action from pawl.actions a where a.run_id = $1
+    and (a.status in ('started', 'in_doubt') or (a.status = 'failed' and a.applied_evidence is not null)) order by a.order_no`, [runId], { retryForMs: 60_000 })
   return rows.map((row) => found.parse(row).action)
 }
 
