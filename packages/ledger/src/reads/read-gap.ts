@@ -25,7 +25,7 @@ export async function readGap(ledger: Ledger): Promise<Gap> {
       where i.status in ('pending', 'in_progress', 'blocked') and r.status <> 'splitting')
     select pawl.gap_digest(l) as digest,
       (select coalesce(json_agg(json_build_object('name', w.name, 'host', w.host, 'pid', w.pid, 'seenAt', w.heartbeat_at) order by w.heartbeat_at, w.id), '[]') from pawl.workers w
-        where (l.noticed_at is null or w.started_at < l.noticed_at) and not coalesce(w.reported_loss = l.noticed_at, false)) as unreported,
+        where (l.noticed_at is null or w.started_at <= l.noticed_at) and not coalesce(w.reported_loss = l.noticed_at, false)) as unreported,
       l.noticed_at as "noticedAt", case when l.noticed_at is not null then l.noticed_why end as why,
       case when l.noticed_at is not null then l.kept_until else pawl.kept_until() end as "keptUntil", case when l.noticed_at is not null then l.lost_calls else '[]' end as "lostCalls",
       (select count(*) from pawl.events e where e.kind = 'action.brought_back' and e.at >= l.noticed_at) as "broughtBack",

@@ -41,7 +41,7 @@ export async function listNeighbours(ledger: Ledger, self: WorkerRow): Promise<W
 /** Drops the rows of processes silent for long; they hold nothing, their leases ended before. While a loss stands, those it waits for are named as long as they would remember anything. */
 export async function removeSilentWorkers(ledger: Ledger, afterMs: number = limits.workerGoneAfterMs): Promise<void> {
   await ledger.query(`delete from pawl.workers w where w.heartbeat_at < clock_timestamp() - make_interval(secs => $1::double precision / 1000)
-    and not exists (select 1 from pawl.ledger l where w.started_at < l.noticed_at and w.reported_loss is distinct from l.noticed_at
+    and not exists (select 1 from pawl.ledger l where w.started_at <= l.noticed_at and w.reported_loss is distinct from l.noticed_at
       and w.heartbeat_at > clock_timestamp() - make_interval(secs => $2::double precision / 1000))`, [afterMs, limits.rememberedForMs])
 }
 
